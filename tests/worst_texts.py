@@ -36,6 +36,8 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "functions.pipeline._SETTER": (Worst("${"), Worst("${a}")),
     "cli.help_pages._ROW": (Worst("| R1 | "), Worst("| R1 | a", "| ", tail="\n"), Worst("|")),
     "fleet.working_tree._NOT_IN_BRANCHES": LETTERS,
+    "packages.models._BAD_ESCAPE": (Worst("%"), Worst("%0")),
+    "packages.models._IMAGE": (Worst("a"), Worst("a."), Worst("a-"), Worst("a__a"), Worst("a/"), Worst("a", "a:")),
     "packages.merge.rewrite._COMMENTS": (Worst("#"), Worst("\n"), Worst(" "), Worst("# \n")),
     "cli.help_pages._RULE": (Worst("R1"),),
     "cli.terminal._SEPARATOR": LETTERS,

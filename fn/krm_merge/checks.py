@@ -131,8 +131,8 @@ def _reference_problems(function: PipelineFunction, tree: Tree) -> Iterator[tupl
 
 def _config_file_problem(path_text: str, tree: Tree) -> str:
     path = normpath(path_text)
-    if path.startswith(("/", "../")) or path == "..":
-        return f"{path_text} is outside of the package; kpt reads functionConfigs inside of it only"
+    if path.startswith("/") or ".." in path:
+        return f"{path_text} is outside of the package; kpt reads functionConfigs inside of it only, without two dots"
     if path not in tree:
         return f"the package has no file {path_text}"
     try:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
+from checkout import ROOT
 from krm_merge.krm.identity import FieldPath
 from krm_merge.schema import (
     FUNCTION_LISTS,
@@ -17,10 +21,29 @@ from krm_merge.schema import (
 )
 from krm_merge.schema.model import FUNCTIONS as FUNCTION_KIND
 from krm_merge.schema.model import WHOLE, is_bookkeeping
-from krm_merge.schema.packages import FUNCTION_ALTERNATIVES
+from krm_merge.schema.packages import FUNCTION_ALTERNATIVES, KPTFILE_SHAPE, KptfileShape
 
 FUNCTION = (("name", "labels"),)
 FUNCTIONS = [(*functions, FUNCTION) for functions in FUNCTION_LISTS]
+
+
+def shape_in(schema: dict[str, Any]) -> KptfileShape:
+    """The shape that a JSON schema has."""
+    schema = schema["anyOf"][0] if "anyOf" in schema else schema
+    if schema["type"] == "array":
+        return [shape_in(schema["items"])]
+    if schema["type"] != "object":
+        return "text"
+    more = schema.get("additionalProperties")
+    fields = {"*": shape_in(more)} if isinstance(more, dict) and more else {}
+    return fields | {name: shape_in(field) for name, field in schema.get("properties", {}).items()}
+
+
+def test_the_shape_of_a_kptfile_is_that_of_its_schema() -> None:
+    schema = json.loads((ROOT / "docs" / "schemas" / "kptfile.json").read_text(encoding="utf-8"))
+    # It is no part of a merge (K1).
+    del schema["properties"]["status"]
+    assert shape_in(schema) == KPTFILE_SHAPE
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -6,7 +6,10 @@ older versions of kpt refuse are included.
 
 from __future__ import annotations
 
+import re
+from posixpath import normpath
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema, model_validator
 
@@ -23,6 +26,25 @@ def _checked_text(value: object) -> object:
 Text = Annotated[Any, AfterValidator(_checked_text), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
 Texts = list[Text] | None
 TextMap = dict[str, Text] | None
+
+_COMPONENT, _HOST_PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*", r"[a-zA-Z0-9]+(?:-+[a-zA-Z0-9]+)*"
+_IMAGE = re.compile(
+    rf"(?:(?:{_HOST_PART}(?:\.{_HOST_PART})*|\[[0-9a-fA-F:]+\])(?::[0-9]+)?/)?{_COMPONENT}(?:/{_COMPONENT})*"
+    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?"
+    r"(?:@(?:sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128}))?"
+)
+"""A reference of an image, as github.com/distribution/reference reads it."""
+
+_BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return bool(parts.scheme) and parts.port != 0 and not _BAD_ESCAPE.search(text)
+    except ValueError:
+        return False
+
 
 _ONE_PROGRAM: list[JsonValue] = [{"required": ["image"]}, {"required": ["exec"]}]
 _CONFIGS = ("configPath", "configMap", "configRef")
@@ -55,8 +77,10 @@ class KptfileGit(_Fields):
         missing = [name for name in ("repo", "ref") if not self._text(name).strip()]
         if missing:
             raise ValueError(f"has no {' and no '.join(missing)}")
-        if any(map(str.isspace, self._text("repo"))):
+        if any(map(str.isspace, repo := self._text("repo"))):
             raise ValueError("repo holds a blank")
+        if "://" in repo and not _is_url(repo):
+            raise ValueError("repo is not a URL; correct its scheme, host or port")
         return self
 
     def _text(self, name: str) -> str:
@@ -137,8 +161,8 @@ class KptfileInfo(_Fields):
 
     @model_validator(mode="after")
     def _holds_license(self) -> Self:
-        path = str(self.licenseFile or "")
-        if path.startswith("/") or ".." in path.split("/"):
+        path = normpath(str(self.licenseFile or "."))
+        if path.startswith("/") or ".." in path:
             raise ValueError("licenseFile leads out of the package")
         return self
 
@@ -200,8 +224,8 @@ class KptfileFunction(_Fields):
             raise ValueError("has both image and exec; keep one of them")
         if not self.image and not self.exec:
             raise ValueError("has neither image nor exec; add the one that it runs")
-        if any(map(str.isspace, str(self.image or ""))):
-            raise ValueError("image is not the name of an image; it holds a blank")
+        if self.image and not _IMAGE.fullmatch(str(self.image)):
+            raise ValueError("image is not the name of an image: [host[:port]/]path[:tag][@digest], path in lower case")
         configs = [name for name in _CONFIGS if getattr(self, name)]
         if len(configs) > 1:
             raise ValueError(f"has both {' and '.join(configs)}; keep one of them")
@@ -234,6 +258,45 @@ class KptfileInventory(_Fields):
         return self
 
 
+class KptfileCondition(_Fields):
+    """What a program found out about the package."""
+
+    type: Text = Field(None, description="Its type, unique in the list.")
+    status: Text = Field(None, description="Whether it is true: True, False or Unknown.")
+    reason: Text = Field(None, description="Why, in one word.")
+    message: Text = Field(None, description="Why, for people.")
+
+
+class KptfileStep(_Fields):
+    """What a function of the pipeline did."""
+
+    name: Text = Field(None, description="Its name.")
+    image: Text = Field(None, description="Its image.")
+    exec: Text = Field(None, description="Its program.")
+    executionError: Text = Field(None, description="Why it could not run.")
+    stderr: Text = Field(None, description="What it wrote.")
+    exitCode: int | None = Field(None, description="Its exit code.")
+    results: list[dict[str, Any]] | None = Field(None, description="Its results.")
+    errorResults: list[dict[str, Any]] | None = Field(None, description="Its results that are errors.")
+    when: Text = Field(None, description="The expression that was evaluated.")
+    skipped: bool | None = Field(None, description="Whether it did not run for that.")
+
+
+class KptfileRenderStatus(_Fields):
+    """What `kpt fn render` did."""
+
+    mutationSteps: list[KptfileStep] | None = Field(None, description="What the mutators did.")
+    validationSteps: list[KptfileStep] | None = Field(None, description="What the validators did.")
+    errorSummary: Text = Field(None, description="Why it failed.")
+
+
+class KptfileStatus(_Fields):
+    """What programs found out about the package. Programs write it."""
+
+    conditions: list[KptfileCondition] | None = Field(None, description="What holds of the package.")
+    renderStatus: KptfileRenderStatus | None = Field(None, description="What the last render did.")
+
+
 class Kptfile(_Fields):
     """A package of kpt: what it follows, what it is, which functions it runs."""
 
@@ -245,7 +308,7 @@ class Kptfile(_Fields):
     info: KptfileInfo | None = Field(None, description="What the package is.")
     pipeline: KptfilePipeline | None = Field(None, description="The functions that `kpt fn render` runs.")
     inventory: KptfileInventory | None = Field(None, description="The inventory of `kpt live`.")
-    status: dict[str, Any] | None = Field(None, description="What programs found out about the package.")
+    status: KptfileStatus | None = Field(None, description="What programs found out about the package.")
 
 
 class Vendorfile(DocumentModel):

@@ -28,10 +28,13 @@ if TYPE_CHECKING:
     from krm_merge.schema.model import is_bookkeeping as is_bookkeeping
     from krm_merge.schema.model import split_keys as split_keys
     from krm_merge.schema.packages import FILES as FILES
+    from krm_merge.schema.packages import FUNCTION_ALTERNATIVES as FUNCTION_ALTERNATIVES
     from krm_merge.schema.packages import FUNCTION_LISTS as FUNCTION_LISTS
     from krm_merge.schema.packages import GROUP as GROUP
     from krm_merge.schema.packages import KINDS as KINDS
+    from krm_merge.schema.packages import KPTFILE_SHAPE as KPTFILE_SHAPE
     from krm_merge.schema.packages import KptfileSchema as KptfileSchema
+    from krm_merge.schema.packages import KptfileShape as KptfileShape
     from krm_merge.schema.packages import KustomizationSchema as KustomizationSchema
     from krm_merge.schema.references import FileReference as FileReference
     from krm_merge.schema.references import LabelSelector as LabelSelector
@@ -56,7 +59,8 @@ __getattr__, __dir__ = lazy_interface(
         "crd": "CrdSchema crd_schemas",
         "model": "Discriminator FUNCTIONS KeyedList ListKind OBJECTS ORDERED SET Schema WHOLE "
         "WithListKeys element_key is_around_local is_bookkeeping split_keys",
-        "packages": "FILES FUNCTION_LISTS GROUP KINDS KptfileSchema KustomizationSchema",
+        "packages": "FILES FUNCTION_ALTERNATIVES FUNCTION_LISTS GROUP KINDS KPTFILE_SHAPE KptfileSchema "
+        "KustomizationSchema KptfileShape",
         "references": "FileReference LabelSelector Reference files_in labels_in objects_at references_in "
         "selectors_in targets_in",
         "secrecy": "Redaction Secrecy hidden_in is_secret_file is_secret_kind is_telling",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from krm_merge.krm import FieldPath
 from krm_merge.schema.builtin import any_object_schema
 from krm_merge.schema.model import (
@@ -19,7 +21,37 @@ from krm_merge.schema.model import (
 from krm_merge.startup import frozen
 
 FUNCTION_LISTS = (("pipeline", "mutators"), ("pipeline", "validators"))
-FUNCTION_ALTERNATIVES = (("image", "exec"), ("configPath", "configMap"))
+FUNCTION_ALTERNATIVES = (("image", "exec"), ("configPath", "configMap", "configRef"))
+
+KptfileShape: TypeAlias = "str | list[KptfileShape] | dict[str, KptfileShape]"
+"""The kind of a value: a text, which may be any scalar, a list, or a map; `*` are all fields of one."""
+
+
+def _texts(names: str) -> dict[str, KptfileShape]:
+    return dict.fromkeys(names.split(), "text")
+
+
+_MAP: KptfileShape = {"*": "text"}
+_LABELS: dict[str, KptfileShape] = {"labels": _MAP, "annotations": _MAP}
+_GIT = _texts("repo directory ref")
+_SELECTORS: KptfileShape = [_texts("apiVersion kind name namespace resourceFileRegexp") | _LABELS]
+_FUNCTIONS: KptfileShape = [
+    _texts("name image exec tag configPath when")
+    | {"configMap": _MAP, "configRef": _texts("apiVersion kind name namespace")}
+    | {"selectors": _SELECTORS, "exclude": _SELECTORS}
+]
+KPTFILE_SHAPE: KptfileShape = {
+    **_texts("apiVersion kind"),
+    "metadata": _texts("name namespace") | _LABELS,
+    "upstream": _texts("type updateStrategy preserveExplicitNull") | {"git": _GIT},
+    "upstreamLock": _texts("type")
+    | {"git": _GIT | _texts("commit"), "generic": _texts("storeID resourceID resourceVersion")},
+    "info": _texts("site license licenseFile description man")
+    | {"emails": ["text"], "keywords": ["text"], "readinessGates": [_texts("conditionType")]},
+    "pipeline": {"mutators": _FUNCTIONS, "validators": _FUNCTIONS},
+    "inventory": _texts("name namespace inventoryID") | _LABELS,
+}
+"""What kpt reads of a Kptfile, as `krm-merge schema Kptfile` has it in full; it refuses other kinds of values."""
 
 _KPTFILE_LISTS: dict[FieldPath, ListKind] = {
     **dict.fromkeys(FUNCTION_LISTS, FUNCTIONS),

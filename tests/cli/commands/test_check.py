@@ -143,6 +143,31 @@ def test_a_kptfile_with_a_mistake(package: Path, kptfile: str, message: str) -> 
     assert len(done.stdout.splitlines()) <= 2, done.stdout
 
 
+REFUSED = yaml.safe_load((ROOT / "testdata" / "kpt" / "refused.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("kptfile", [*map(pipeline, REFUSED["functions"]), *(HEAD + f for f in REFUSED["fields"])])
+def test_a_kptfile_that_kpt_refuses(package: Path, kptfile: str) -> None:
+    (package / "Kptfile").write_text(f"{kptfile}\n", encoding="utf-8")
+    (package / "a..b.yaml").write_text("apiVersion: v1\nkind: A\nmetadata: {name: a}\n", encoding="utf-8")
+    done = run("check", "web")
+    assert done.exit_code == 1
+    assert "web/Kptfile" in done.stdout
+
+
+DIGEST = f"example.com/foo/generate-folders:v0.1.0@sha256:{'3' * 64}"
+
+
+@pytest.mark.parametrize(
+    "image", ["a.b.c:1234/foo/generate-folders", "registry.io/foo/project--id.module--name", DIGEST]
+)
+def test_images_that_kpt_reads(package: Path, image: str) -> None:
+    (package / "Kptfile").write_text(
+        pipeline(f"{{image: '{image}'}}") + "info: {licenseFile: a/../b}\n", encoding="utf-8"
+    )
+    assert run("check", "web").exit_code == 0
+
+
 def test_conflicts_between_markers(package: Path) -> None:
     (package / "deep").mkdir()
     text = "a: 1\n<<<<<<< ours\nb: 1\n=======\nb: 2\n>>>>>>> theirs\n"

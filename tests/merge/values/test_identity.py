@@ -224,14 +224,16 @@ def root(text: str) -> MappingNode:
 FAULTS = [
     ("{image: a}", []),
     ("{exec: a}", []),
-    ("{}", ["[0]: has neither image nor exec"]),
-    ("{image: a, exec: b}", ["[image=a]: has both image and exec"]),
-    ("{image: a, configPath: b, configMap: {c: d}}", ["[image=a]: has both configPath and configMap"]),
-    ("{image: a, configPath: null, configMap: {}}", ["[image=a]: has both configPath and configMap"]),
-    ("{name: n, image: a}, {name: n, image: b}", [": has a name that 2 functions have"]),
-    ("{image: a}, {image: a, exec: b}", ["[1]: has both image and exec"]),
-    ("word", ["[0]: is not a mapping"]),
-    ("null", ["[0]: is not a mapping"]),
+    ("{}", ["[0]: the function without image or exec has neither image nor exec"]),
+    ("{image: a, exec: b}", ["[image=a]: the function a has both image and exec"]),
+    ("{image: a, configPath: b, configMap: {c: d}}", ["[image=a]: the function a has both configPath and configMap"]),
+    ("{image: a, configRef: {}, configMap: {}}", ["[image=a]: the function a has both configMap and configRef"]),
+    ("{name: n, image: a}, {name: n, image: b}", [": the function n has a name that 2 functions have"]),
+    ("{image: a}, {image: a, exec: b}", ["[1]: the function a has both image and exec"]),
+    ("word", ["[0]: a map is expected"]),
+    ("null", ["[0]: a map is expected"]),
+    ("{image: a, exclude: {kind: b}}", ["[0].exclude: a list is expected"]),
+    ("{image: a, selectors: [{labels: {b: [c]}}]}", ["[0].selectors[0].labels.b: a text is expected"]),
 ]
 
 
@@ -241,12 +243,14 @@ def test_faults(text: str, expected: list[str], name: str) -> None:
     from krm_merge.krm import format_path
 
     duplicates = faults(root(f"pipeline:\n  {name}: [{text}]\n"))
-    assert [f"{format_path(f.path)}: {f.kind}" for f in duplicates] == [f"pipeline.{name}{line}" for line in expected]
+    assert [f"{format_path(f.path)}: {f.problem}" for f in duplicates] == [
+        f"pipeline.{name}{line}" for line in expected
+    ]
     assert len({f.identity for f in duplicates}) == len(duplicates)
 
 
-@pytest.mark.parametrize("text", ["a: 1", "pipeline: x", "pipeline: []", "pipeline: {mutators: x}", "pipeline: null"])
-def test_no_functions_no_faults(text: str) -> None:
+@pytest.mark.parametrize("text", ["a: 1", "pipeline: null", "info: {team: {a: b}}", "status: {conditions: [a]}"])
+def test_no_faults(text: str) -> None:
     assert faults(root(text)) == []
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 
 from krm_merge.krm import FieldPath, Step
 from krm_merge.merge.values.identity import Match
 from krm_merge.merge.values.images import image_repository
-from krm_merge.schema import FUNCTION_LISTS
+from krm_merge.schema import FUNCTION_ALTERNATIVES, FUNCTION_LISTS, KPTFILE_SHAPE, KptfileShape
 from krm_merge.startup import frozen, replace
-from krm_merge.text import Canonical, MappingNode, Node, SequenceNode, key_text, resolved
+from krm_merge.text import Canonical, MappingNode, Node, Scalar, SequenceNode, is_null, key_text, resolved
 
 
 @frozen
@@ -292,40 +292,65 @@ def _text(node: Node, field: str) -> str:
 
 @frozen
 class KptfileFault:
-    """Something that kpt would refuse in a Kptfile. `function` names it, whatever its position."""
+    """Something that kpt would refuse in a Kptfile. `function` is the name of the one that it is about."""
 
-    kind: str
+    problem: str
     path: FieldPath
-    function: str
+    function: str = ""
 
     @property
     def identity(self) -> tuple[object, ...]:
         """Equal for the same fault in another version of the Kptfile."""
-        return (self.kind, self.path[:2], self.function)
+        names = tuple(step for step in self.path if isinstance(step, str))
+        return (self.problem, names, self.function)
 
 
 def faults(root: MappingNode) -> list[KptfileFault]:
-    """The faults of a Kptfile's pipeline."""
-    faults_of_pipeline: list[KptfileFault] = []
+    """The faults of a Kptfile: values of other kinds than kpt reads, and functions that cannot run."""
+    faults_of_kptfile = [*_shape_faults(root, KPTFILE_SHAPE, ())]
     for path in FUNCTION_LISTS:
         read = read_functions(functions_at(root, path))
         names = Counter(function.name for function in read if function.name)
         for name, count in names.items():
             if count > 1:
-                faults_of_pipeline.append(KptfileFault(f"has a name that {count} functions have", path, name))
+                problem = f"the function {name} has a name that {count} functions have"
+                faults_of_kptfile.append(KptfileFault(problem, path, name))
         for function, step in zip(read, steps_of(read), strict=True):
-            at = (*path, step)
-            node = function.node
-            if not isinstance(node, MappingNode):
-                faults_of_pipeline.append(KptfileFault("is not a mapping", at, function.label))
-                continue
-            if not function.image and not function.exec:
-                faults_of_pipeline.append(KptfileFault("has neither image nor exec", at, function.label))
-            if function.image and function.exec:
-                faults_of_pipeline.append(KptfileFault("has both image and exec", at, function.label))
-            if node.get("configPath") is not None and node.get("configMap") is not None:
-                faults_of_pipeline.append(KptfileFault("has both configPath and configMap", at, function.label))
-    return faults_of_pipeline
+            if isinstance(function.node, MappingNode):
+                problems = _function_problems(function, function.node)
+                about = f"the function {function.label} has"
+                faults_of_kptfile += (KptfileFault(f"{about} {p}", (*path, step), function.label) for p in problems)
+    return faults_of_kptfile
+
+
+def _function_problems(function: PipelineFunction, node: MappingNode) -> Iterator[str]:
+    if not function.image and not function.exec:
+        yield "neither image nor exec"
+    if function.image and function.exec:
+        yield "both image and exec"
+    configs = [name for name in FUNCTION_ALTERNATIVES[1] if node.get(name) is not None]
+    if len(configs) > 1:
+        yield f"both {' and '.join(configs)}"
+
+
+def _shape_faults(node: Node, shape: KptfileShape, path: FieldPath) -> Iterator[KptfileFault]:
+    if isinstance(shape, str):
+        if not isinstance(node, Scalar):
+            yield KptfileFault("a text is expected", path)
+    elif isinstance(shape, list):
+        if not isinstance(node, SequenceNode):
+            yield KptfileFault("a list is expected", path)
+            return
+        for at, item in enumerate(node.items):
+            yield from _shape_faults(resolved(item), shape[0], (*path, at))
+    elif not isinstance(node, MappingNode):
+        yield KptfileFault("a map is expected", path)
+    else:
+        for entry in node.fields.values():
+            name, value = key_text(entry.key), resolved(entry.value)
+            of_field = shape.get(name, shape.get("*"))
+            if of_field is not None and not is_null(value):
+                yield from _shape_faults(value, of_field, (*path, name))
 
 
 def functions_at(root: MappingNode, path: FieldPath) -> list[Node]:

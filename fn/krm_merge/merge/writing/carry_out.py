@@ -266,7 +266,7 @@ def _check_kptfile(resource: Resource, outcome: ResourceOutcome, merged: Mapping
         path = format_path(fault.path)
         report = results.warning if fault.identity in inherited else results.error
         report(
-            f"{path}: the function {fault.function} {fault.kind}; kpt refuses such a Kptfile",
+            f"{path}: {fault.problem}; kpt refuses such a Kptfile",
             resource=resource.ref,
             file=outcome.member.file,
             path=path,
