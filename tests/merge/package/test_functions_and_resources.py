@@ -310,15 +310,15 @@ IDENTITY = [
         OTHER,
         documents(ACCOUNT + LABELED, OTHER),
         documents(ACCOUNT + LABELED, OTHER),
-        "R1",
+        "F5",
     ),
     row(
         "R1 an account got a namespace and a label from upstream, local removed it",
         documents(ACCOUNT, OTHER),
         documents(ACCOUNT + LABELED, OTHER),
         OTHER,
-        documents(ACCOUNT + LABELED, OTHER),
-        "R1",
+        OTHER,
+        "F5",
     ),
     row(
         "R1 of two with one name in one file the equal ones are the same",
@@ -361,7 +361,8 @@ IDENTITY = [
         service("ClusterIP", name="dns"),
         service("NodePort", name="core-dns"),
         service("ClusterIP", name="mine", port=8080),
-        documents(service("ClusterIP", "mine", port=8080), service("NodePort", "core-dns")),
+        service("ClusterIP", name="mine", port=8080),
+        "F5",
         "R1",
     ),
     row(

@@ -94,10 +94,11 @@ def failures(sides: Triple, policy: Winner) -> list[Failure]:
     breaches = [*_laws_of_one_side(sides, policy), *_faults(sides, merged), *_lost_in_silence(sides, merged)]
     again = merge(original, upstream, merged.files, policy)
     for path in _different(merged.files, again.files):
-        if _repeats_lines(path, sides):
+        texts = [files.get(path, "") for files in (merged.files, again.files)]
+        repeated = _repeated_lines(path, sides)
+        if repeated and (not is_yaml(path) or _asks_for_lines(again, path) or _changed_lines(*texts) <= repeated):
             # Which of equal lines was added cannot be seen any more: git's merge is not stable there either.
             continue
-        texts = [files.get(path, "") for files in (merged.files, again.files)]
         if _difference(texts[0], texts[1]) == "differs: blank lines":
             # Where lines met, blank ones that only upstream added come once lines decide.
             continue
@@ -111,10 +112,21 @@ def failures(sides: Triple, policy: Winner) -> list[Failure]:
     return breaches
 
 
-def _repeats_lines(path: str, sides: Triple) -> bool:
-    """Whether a plain text holds a line more than once."""
-    texts = [side.get(path, "").splitlines() for side in sides]
-    return not is_yaml(path) and any(len(set(lines)) < len(lines) for lines in texts)
+def _repeated_lines(path: str, sides: Triple) -> set[str]:
+    """The lines that a side has more than once, without their indentation."""
+    counts = [Counter(map(str.strip, side.get(path, "").splitlines())) for side in sides]
+    return {line for lines in counts for line, count in lines.items() if count > 1}
+
+
+def _changed_lines(before: str, after: str) -> set[str]:
+    """The lines that one text has more often than the other, without their indentation."""
+    was, now = (Counter(map(str.strip, text.splitlines())) for text in (before, after))
+    return {*(was - now), *(now - was)}
+
+
+def _asks_for_lines(merged: Merged, path: str) -> bool:
+    """Whether a merge reports that lines of a text in a file meet."""
+    return any(message.rule == "V6" for message in merged.warnings(path))
 
 
 def _laws_of_one_side(sides: Triple, policy: Winner) -> Iterator[Failure]:
@@ -325,7 +337,15 @@ def _is_right(path: str, git: str, read: Sides) -> bool:
         and not content.faults
         and content.empty <= read.original.empty | read.upstream.empty | read.local.empty
         and next(_other_counts(path, read, content), None) is None
+        and not any(_is_mixed(place, value, read) for place, value in content.scalars)
     )
+
+
+def _is_mixed(place: Place, value: str, read: Sides) -> bool:
+    """Whether lines made a value that no side has of values that have no lines: a conflict is right there (V4)."""
+    values = [{text for at, text in side.scalars if at == place} for side in read]
+    is_of_lines = all(any("\n" in text for text in side) for side in values)
+    return not is_of_lines and not any(value in side for side in values) and all(values)
 
 
 def _other_counts(path: str, read: Sides, content: Facts) -> Iterator[tuple[str, str]]:

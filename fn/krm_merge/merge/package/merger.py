@@ -222,7 +222,7 @@ class PackageMerger:
             original, upstream = with_pipeline_effects(original, upstream, local, pipeline, schema)
         outcome = self._existence(schema, original, upstream, local)
         new = likely_renames.get(id(members[0]))
-        if new is not None and (outcome.decisions or (upstream is None and local is None)):
+        if new is not None and outcome.decisions:
             outcome.decisions.append(_likely_rename(new))
         return outcome
 

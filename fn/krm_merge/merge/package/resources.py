@@ -64,9 +64,14 @@ def follow_renames(triples: list[Triple], package_of: Callable[[str], str]) -> t
             # C: what neither side has any more did not become what both have.
             is_gone = not _has(rows, old, 3 - side)
             others = [at for at in new if at not in joined and not (is_gone and _has(rows, at, 3 - side))]
-            candidates = [m for at in others if _may_be(member, m := _member(rows, at, side))]
-            if len(candidates) == 1:
-                likely.setdefault(id(member), candidates[0])
+            candidates = [at for at in others if _may_be(member, _member(rows, at, side))]
+            if len(candidates) != 1:
+                continue
+            if is_gone and _join(rows, old, candidates[0]):
+                # F5: this side changed what the other one removed.
+                joined |= {old, candidates[0]}
+            else:
+                likely.setdefault(id(member), _member(rows, candidates[0], side))
     return [(row[0], row[1], row[2]) for row in rows if row is not None], likely
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice, product
 from typing import Any, NamedTuple
 
@@ -297,10 +298,12 @@ class _Check:
                 self._count_as_merged(path, at, items, counts)
         if _adds_up(counts):
             return
-        # After a merge local itself has what both made.
+        # One side may have what both made, as local has after a merge.
         for at, item in enumerate(items[3]):
-            if counts[3][item.canonical] and not counts[0][item.canonical] and not counts[1][item.canonical]:
-                self._count_as_merged(path, at, items, counts)
+            original, upstream, local, result = (count[item.canonical] for count in counts)
+            if result and not original and not (upstream and local):
+                with suppress(UnsoundError):
+                    self._count_as_merged(path, at, items, counts)
         if not _adds_up(counts):
             raise UnsoundError
 
