@@ -1,4 +1,4 @@
-"""Drawings of five and of thirty components."""
+"""Drawings of five and of thirty components, and of names that forms would take for their own words."""
 
 from __future__ import annotations
 
@@ -80,3 +80,13 @@ def thirty() -> Drawing:
         },
         {"feature-1234": ["lib-storage", "api", "billing", "bundle-1"], "hotfix": ["bundle-1", "catalog"]},
     )
+
+
+def odd() -> Drawing:
+    names = [
+        *('a "quoted" one', "<&>", "&lt;b&gt;", "end", "[a](b)", "#35;", "back\\slash\\", "`x`*y*_z_"),
+        # These look alike as identifiers; what no document may hold is replaced.
+        *("a-b", "a.b", "a_b", "名", "🚀", "a\x00b\n\ud800\u2028", "w" * 200),
+    ]
+    circle = dict(zip(names, [[name] for name in [names[-1], *names[:-1]]], strict=True))
+    return drawing_of(circle, {names[0]: [f"waits for {name}" for name in names]}, {name: [name] for name in names})

@@ -16,6 +16,7 @@ import pytest
 
 from e2e.hosts import git
 from e2e.in_process import krm_merge
+from effort import SEED
 from fleet.world import World, kill
 from packages.repositories import config_map, kptfile, snapshot, write
 
@@ -24,12 +25,12 @@ def text(place: Path, name: str = "a.yaml") -> str:
     return (place / name).read_text(encoding="utf-8")
 
 
-def test_three_hundred_packages_take_the_new_version(world: World) -> None:
-    tree = world.working_tree(300, conflicts=3)
+def test_a_hundred_packages_take_the_new_version(world: World) -> None:
+    tree = world.working_tree(100, conflicts=3)
     world.plan()
     done = world.fleet("run", "campaign")
     assert done.returncode == 1
-    assert world.states() == {"clean": 297, "conflicts": 3}
+    assert world.states() == {"clean": 97, "conflicts": 3}
     package = tree / "team-4/pkg-004"
     assert "a: two\n  b: own-4\n" in text(package)
     assert f"commit: {world.commit('v2')}" in text(package, "Kptfile")
@@ -38,7 +39,7 @@ def test_three_hundred_packages_take_the_new_version(world: World) -> None:
     again = world.fleet("run", "campaign")
     assert (again.returncode, again.stdout.partition(" in ")[0]) == (1, "0 merged")
     assert snapshot(tree) == before
-    assert world.states() == {"clean": 297, "conflicts": 3}
+    assert world.states() == {"clean": 97, "conflicts": 3}
 
 
 def test_every_package_is_as_update_would_have_it(world: World) -> None:
@@ -201,7 +202,7 @@ def test_a_second_run_is_refused_with_the_first_ones_process(world: World) -> No
 
 
 @pytest.mark.usefixtures("patient")
-@pytest.mark.parametrize("count", [0, 1, 5, 15, 25, 35, 45, 55])
+@pytest.mark.parametrize("count", [0, 1, 5, 15, 25, 35, 45, 55] if SEED else [0, 5, 45])
 def test_a_killed_run_goes_on(world: World, count: int) -> None:
     """Killed when so many packages are merged."""
     tree = world.working_tree(60, conflicts=2)

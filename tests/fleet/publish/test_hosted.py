@@ -149,7 +149,7 @@ def test_a_commit_of_a_person_on_our_branch_is_kept(fleet: HostedFleet) -> None:
     assert (fleet.head(), fleet.changes()) == (theirs, changes)
 
 
-@on_every_forge
+@on_one_forge_by_day
 def test_an_expired_token_names_its_remedy_and_is_not_tried_for_all(
     world: World, server: FakeForge, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,7 +167,7 @@ def test_an_expired_token_names_its_remedy_and_is_not_tried_for_all(
     assert "not published" not in status.stdout
 
 
-@on_every_forge
+@on_one_forge_by_day
 def test_lost_access_says_nothing_about_a_pull_request(fleet: HostedFleet) -> None:
     fleet.publish()
     place = fleet.world.place / "campaign/campaign.yaml"

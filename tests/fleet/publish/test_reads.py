@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from effort import SEED
 from fleet.publish.hosted import HostedFleet
 from fleet.world import World
 from forges.connected import HOSTED
@@ -28,7 +29,8 @@ def server(kind: str) -> Iterator[FakeForge]:
 COUNT, AN_HOUR = 12, 10
 
 
-@pytest.mark.parametrize("kind", [*HOSTED], indirect=True)
+# Forgejo is asked for each repository.
+@pytest.mark.parametrize("kind", [*HOSTED] if SEED else ["forgejo"], indirect=True)
 def test_publishing_goes_on_under_a_small_limit(
     world: World, server: FakeForge, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

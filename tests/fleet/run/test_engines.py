@@ -22,7 +22,7 @@ from fleet.clusters import cluster
 from fleet.world import World
 from packages.repositories import snapshot
 
-COUNT = 60
+COUNT = 30
 VALIDATE = str(Path(sys.executable).parent / "kubernetes-validate")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from effort import seeds
 from krm_merge import merge_packages
 
 POD = """
@@ -56,7 +57,7 @@ def package(kind: str, version: str, pod: dict[str, Any]) -> dict[str, bytes]:
     return {"w.yaml": yaml.safe_dump(document, sort_keys=False).encode()}
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", seeds(1000))
 def test_a_custom_resource_merges_as_a_deployment(seed: int) -> None:
     chance = Random(seed)
     sides = [yaml.safe_load(POD), random_pod(chance), random_pod(chance)]

@@ -39,7 +39,7 @@ from krm_merge.schema.builtin import builtin_schema
 
 pytestmark = pytest.mark.kubectl
 
-DOCUMENTS: Final = 30
+DOCUMENTS: Final = 20
 """In one call: the start of kubectl takes more time than the patching."""
 TYPES: Final = pytest.mark.parametrize("kind", KUBERNETES, ids=[kind for _, _, kind in KUBERNETES])
 Type = tuple[str, str, str]
