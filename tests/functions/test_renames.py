@@ -14,16 +14,13 @@ ACCOUNT = SERVICE.replace("Service", "ServiceAccount")
 ROLE = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: old}\n"
 WORKLOAD = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: old, namespace: shop}\n"
 NAMESPACE = SETTINGS.replace("ConfigMap", "Namespace")
-GATEWAY = "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: old, namespace: shop}\n"
 
 HEAD = "apiVersion: {}\nkind: {}\nmetadata: {{name: web, namespace: {}}}\n"
 POD = HEAD.format("v1", "Pod", "shop") + "spec:\n  containers: [{name: c, image: i}]\n  "
-CRON = HEAD.format("batch/v1", "CronJob", "shop") + "spec: {jobTemplate: {spec: {template: {spec: "
 BINDING = HEAD.format("rbac.authorization.k8s.io/v1", "RoleBinding", "shop")
 INGRESS = HEAD.format("networking.k8s.io/v1", "Ingress", "shop")
 HOOKS = HEAD.format("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "''")
 SCALER = HEAD.format("autoscaling/v2", "HorizontalPodAutoscaler", "shop")
-RULES = HEAD.format("rbac.authorization.k8s.io/v1", "Role", "shop")
 ROUTE = HEAD.format("gateway.networking.k8s.io/v1", "HTTPRoute", "shop")
 SETS = HEAD.format("apps/v1", "StatefulSet", "shop")
 
@@ -55,15 +52,9 @@ def apply_patches(items: list[str], *patches: Value) -> Done:
             POD + "initContainers: [{name: c, envFrom: [{configMapRef: {name: old}}]}]\n",
             "spec.initContainers[name=c].envFrom[0].configMapRef.name",
         ),
-        (
-            SECRET,
-            CRON + "{containers: [{name: c, env: [{name: E, valueFrom: {secretKeyRef: {name: old}}}]}]}}}}}\n",
-            "spec.jobTemplate.spec.template.spec.containers[name=c].env[name=E].valueFrom.secretKeyRef.name",
-        ),
         (SECRET, POD + "volumes: [{name: v, secret: {secretName: old}}]\n", "spec.volumes[name=v].secret.secretName"),
         (SECRET, POD + "imagePullSecrets: [{name: old}]\n", "spec.imagePullSecrets[name=old].name"),
         (SECRET, INGRESS + "spec: {tls: [{secretName: old}]}\n", "spec.tls[0].secretName"),
-        (ACCOUNT, POD + "serviceAccountName: old\n", "spec.serviceAccountName"),
         (
             ACCOUNT,
             BINDING.replace("shop", "x") + "subjects: [{kind: ServiceAccount, name: old, namespace: shop}]\n",
@@ -73,11 +64,6 @@ def apply_patches(items: list[str], *patches: Value) -> Done:
             CLAIM,
             POD + "volumes: [{name: v, persistentVolumeClaim: {claimName: old}}]\n",
             "spec.volumes[name=v].persistentVolumeClaim.claimName",
-        ),
-        (
-            ROLE,
-            BINDING + "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: old}\n",
-            "roleRef.name",
         ),
         (
             SERVICE,
@@ -94,17 +80,6 @@ def apply_patches(items: list[str], *patches: Value) -> Done:
             SERVICE,
             ROUTE + "spec: {rules: [{backendRefs: [{name: old}]}]}\n",
             "spec.rules[0].backendRefs[name=old].name",
-        ),
-        (GATEWAY, ROUTE + "spec: {parentRefs: [{name: old}]}\n", "spec.parentRefs[name=old].name"),
-        (
-            WORKLOAD,
-            SCALER + "spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: old}}\n",
-            "spec.scaleTargetRef.name",
-        ),
-        (
-            SETTINGS,
-            RULES + "rules: [{apiGroups: [''], resources: [configmaps], resourceNames: [x, old]}]\n",
-            "rules[0].resourceNames[1]",
         ),
         (NAMESPACE, SERVICE.replace("old", "web").replace("shop", "old"), "metadata.namespace"),
     ],

@@ -46,7 +46,7 @@ CONFIG_MAPS = [
     ({"plugins": "b"}, 12, "b"),
     ({"plugins": "b, a"}, 12, "ab"),
     ({"plugins": "KubernetesPlugin"}, 1, ""),
-    ({"optional_flags": '{"Add-Annotations": "a=b"}'}, 11, "ab"),
+    ({"optional_flags": ""}, 11, "ab"),
 ]
 
 
