@@ -15,24 +15,12 @@ u {a: 1}
 l {a: 1}
 = {a: 1}
 
-both changed alike
-o {a: 1}
-u {a: 2}
-l {a: 2}
-= {a: 2}
-
 upstream changed
 o {a: 1}
 u {a: 2}
 l {a: 1}
 = {a: 2}
 V2 a upstream: changed
-
-local changed
-o {a: 1}
-u {a: 1}
-l {a: 2}
-= {a: 2}
 
 both
 o {a: 1}
@@ -62,13 +50,6 @@ l {a: {b: 3}}
 = {a: [2]}
 V5 a both!: both changed to another kind of value; upstream's value is kept
 
-kinds scalar
-o {a: 1}
-u {a: x}
-l {a: 2.5}
-= {a: x}
-V4 a both!: both changed; upstream's value is kept
-
 removed by upstream, changed
 o {a: 1}
 u {}
@@ -90,12 +71,6 @@ l {}
 = {}
 V4 a both!: upstream changed it, local removed it; local's removal is kept
 
-removed by both
-o {a: 1, b: 1}
-u {b: 1}
-l {b: 1}
-= {b: 1}
-
 added by both
 o {}
 u {a: 2}
@@ -108,20 +83,6 @@ o {b: 1}
 u {a: 2, b: 1}
 l {b: 1}
 = {a: 2, b: 1}
-V2 a upstream: added
-
-added null
-o {}
-u {a: null}
-l {a: 1}
-= {a: null}
-V4 a both!: both added; upstream's value is kept
-
-empty vs nothing
-o {}
-u {a: {}}
-l {}
-= {a: {}}
 V2 a upstream: added
 
 empty kept
@@ -138,34 +99,12 @@ l {a: {b: 2, c: 1}}
 = {a: {b: 2, c: 1}}
 F5 a both!: upstream removed it, local changed it; local's is kept
 
-removed map, other changed and added
-o {m: {b: 1, c: 1}}
-u {}
-l {m: {b: 1, c: 1, d: 1}}
-= {m: {b: 1, c: 1, d: 1}}
-F5 m both!: upstream removed it, local changed it; local's is kept
-
-removed in map
-o {map: {b: 1, c: 1}}
-u {}
-l {map: {b: 1, c: 1, d: 1}}
-= {map: {d: 1}}
-V2 map.b upstream: removed
-V2 map.c upstream: removed
-
 local removed map, upstream added
 o {m: {b: 1, c: 1}}
 u {m: {b: 1, c: 1, d: 1}}
 l {}
 = {}
 F5 m both!: local removed it, upstream changed it; it remains removed
-
-removed mapping with mapping
-o {m: {b: {x: 1}}}
-u {}
-l {m: {b: {x: 1}, d: 1}}
-= {m: {b: {x: 1}, d: 1}}
-F5 m both!: upstream removed it, local changed it; local's is kept
 
 removed mapping with mapping in map
 o {map: {b: {x: 1}}}
@@ -181,52 +120,12 @@ l {m: {c: 1}}
 = {m: {b: 1}}
 V4 m both!: each side removed what the other kept: both changed; upstream's value is kept
 
-stays local
-o {status: 1}
-u {status: 2}
-l {status: 3}
-= {status: 3}
-
-stays local 2
-o {status: 1}
-u {status: 2}
-l {}
-= {}
-
-template
-o {a: "{{ x }}"}
-u {a: "{{ y }}"}
-l {a: "{{ z }}"}
-= {a: "{{ y }}"}
-V4 a both!: both changed; upstream's value is kept
-
-template m
-o {a: {{ x }}}
-u {a: {{ y }}}
-l {a: {{ z }}}
-= {a: {{ y }}}
-V4 a both!: both changed; upstream's value is kept
-
-template one side
-o {a: {{ x }}}
-u {a: {{ y }}}
-l {a: {{ x }}}
-= {a: {{ y }}}
-V2 a upstream: changed
-
 image
 o {image: "r.io/a:1"}
 u {image: "m.io/a:1"}
 l {image: "r.io/a:2"}
 = {image: "m.io/a:2"}
 V10 image both: changed
-
-image conflict
-o {image: "r.io/a:1"}
-u {image: "r.io/a:3"}
-l {image: "r.io/a:2"}
-= {image: "r.io/a:3"}
-V4 image both!: both changed; upstream's value is kept
 
 lines
 o {a: "x\\ny\\nz\\n"}
@@ -249,13 +148,6 @@ l {a: "l\\ny\\nz\\n"}
 = {a: "l\\ny\\nz\\n"}
 V6 a both!: upstream and local changed the same lines; local's lines are kept
 
-lines and one line
-o {a: "x\\ny\\nz\\n"}
-u {a: "u\\ny\\nz\\n"}
-l {a: "l"}
-= {a: "u\\ny\\nz\\n"}
-V4 a both!: both changed; upstream's value is kept
-
 volume
 o {volume: {file: 1}}
 u {volume: {dir: 2}}
@@ -272,27 +164,6 @@ l {volume: {file: 3}}
 = {volume: {file: 3}}
 V7 volume both!: upstream has dir, local has file, not both; local's choice is kept
 
-volume one
-o {volume: {file: 1}}
-u {volume: {dir: 2}}
-l {volume: {file: 1}}
-= {volume: {dir: 2}}
-V7 volume.file upstream: removed
-V7 volume.dir upstream: added
-
-volume both same
-o {volume: {file: 1}}
-u {volume: {dir: 2}}
-l {volume: {dir: 2}}
-= {volume: {dir: 2}}
-
-volume both dir
-o {volume: {file: 1}}
-u {volume: {dir: 2}}
-l {volume: {dir: 3}}
-= {volume: {dir: 2}}
-V4 volume.dir both!: both added; upstream's value is kept
-
 volume removed, fields removed
 o {volume: {file: {a: 1, b: 1}, x: 1}}
 u {volume: {x: 1}}
@@ -308,22 +179,6 @@ l {volume: {x: 1}}
 = {volume: {file: {a: 1}, x: 1}}
 V7 volume both!: upstream has file, local has none of them, not both; upstream's choice is kept
 V7 volume.file upstream: added
-
-volume removed, changed
-o {volume: {file: {a: 1, b: 1}, x: 1}}
-u {volume: {x: 1}}
-l {volume: {file: {a: 2, b: 1}, x: 1}}
-= {volume: {x: 1}}
-V7 volume both!: upstream has none of them, local has file, not both; upstream's choice is kept
-V7 volume.file upstream: removed
-
-volume removed, scalar changed
-o {volume: {file: 1, x: 1}}
-u {volume: {x: 1}}
-l {volume: {file: 2, x: 1}}
-= {volume: {x: 1}}
-V7 volume both!: upstream has none of them, local has file, not both; upstream's choice is kept
-V7 volume.file upstream: removed
 
 volume removed, other
 o {volume: {file: {a: 1}, x: 1}}
@@ -352,78 +207,6 @@ V7 strategy.rolling upstream: removed
 V7 strategy.type upstream: changed
 V7 strategy.partition upstream: added
 
-strategy default
-o {strategy: {rolling: 1}}
-u {strategy: {type: Rolling, rolling: 1}}
-l {strategy: {rolling: 3}}
-= {strategy: {type: Rolling, rolling: 3}}
-V2 strategy.type upstream: added
-
-strategy one
-o {strategy: {type: Rolling, rolling: 1, z: 1}}
-u {strategy: {type: Partition, partition: 2, z: 1}}
-l {strategy: {type: Rolling, rolling: 1, z: 2}}
-= {strategy: {type: Partition, partition: 2, z: 2}}
-V7 strategy.rolling upstream: removed
-V7 strategy.type upstream: changed
-V7 strategy.partition upstream: added
-
-names contested
-o {map: {a: {x: 1, y: 2, z: 3}}}
-u {map: {b: {x: 1, y: 2, z: 3}}}
-l {map: {c: {x: 1, y: 2, z: 3}}}
-= {map: {c: {x: 1, "y": 2, z: 3}, b: {x: 1, "y": 2, z: 3}}}
-V2 map.b upstream: added
-
-names smaller
-o {map: {a: {x: 1, y: 2, z: 3}}}
-u {map: {b: {x: 1, y: 2, z: 3}}}
-l {map: {a: {x: 1, y: 2}}}
-= {map: {a: {x: 1, "y": 2}, b: {x: 1, "y": 2, z: 3}}}
-F5 map.a both!: upstream removed it, local changed it; local's is kept
-V2 map.b upstream: added
-
-names renamed by local
-o {map: {a: {x: 1, y: 2, z: 3}}}
-u {map: {a: {x: 1, y: 2}}}
-l {map: {b: {x: 1, y: 2, z: 3}}}
-= {map: {b: {x: 1, y: 2, z: 3}}}
-F5 map.a both!: local removed it, upstream changed it; it remains removed
-
-names alike
-o {map: {a: {x: 1, y: 2, z: 3}}}
-u {map: {b: {x: 1, y: 2}}}
-l {map: {b: {x: 1, z: 3}}}
-= {map: {b: {x: 1, z: 3, "y": 2}}}
-V2 map.b.y upstream: added
-
-removed by upstream, null in local
-o {a: {b: 1}, c: 1}
-u {c: 1}
-l {a: null, c: 1}
-= {a: null, c: 1}
-
-null in upstream, emptied by local
-o {a: {b: [1], d: {e: 1}}}
-u {a: null}
-l {a: {b: null, d: {e: null}}}
-= {a: null}
-V5 a both!: both changed to another kind of value; upstream's value is kept
-
-null in upstream, another field in local
-o {a: {b: 1}}
-u {a: null}
-l {a: {c: null}}
-= {a: null}
-V5 a both!: both changed to another kind of value; upstream's value is kept
-
-metadata null
-o {metadata: {annotations: {a: 1}}}
-u {metadata: {annotations: null}}
-l {metadata: {annotations: {a: 1, b: 2}}}
-= {metadata: {annotations: null}}
-V5 metadata.annotations both!: both changed to another kind of value; upstream's value is kept
-
 alternative removed, and another kind of value in local
 o {volume: {name: v, file: {a: 1}}}
 u {volume: {name: v}}
@@ -431,47 +214,6 @@ l {volume: {name: v, file: 5}}
 = {volume: {name: v}}
 V7 volume both!: upstream has none of them, local has file, not both; upstream's choice is kept
 V7 volume.file upstream: removed
-
-metadata of which nothing is local's alone
-o {metadata: {annotations: {a: 1}}}
-u {metadata: null}
-l {metadata: {annotations: {a: 1, b: 2}}}
-= {metadata: null}
-V5 metadata both!: both changed to another kind of value; upstream's value is kept
-
-order
-o {a: 1, b: 1}
-u {b: 1, a: 1, c: 1}
-l {a: 1, b: 1, d: 1}
-= {a: 1, c: 1, b: 1, d: 1}
-V2 c upstream: added
-
-annotations of kpt stay where upstream's are null
-o {metadata: {annotations: {config.kubernetes.io/index: "1", a: "1"}}}
-u {metadata: {annotations: null}}
-l {metadata: {annotations: {config.kubernetes.io/index: "1", a: "1"}}}
-= {metadata: {annotations: {config.kubernetes.io/index: "1"}}}
-V2 metadata.annotations.a upstream: removed
-
-annotations of kpt stay where upstream has none
-o {metadata: {annotations: {config.kubernetes.io/index: "1", a: "1"}}}
-u {metadata: {x: 1}}
-l {metadata: {annotations: {config.kubernetes.io/index: "1", a: "1"}}}
-= {metadata: {annotations: {config.kubernetes.io/index: "1"}, x: 1}}
-V2 metadata.annotations.a upstream: removed
-V2 metadata.x upstream: added
-
-annotations of kpt stay where upstream has no metadata
-o {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
-u {k: 1}
-l {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
-= {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
-
-annotations of kpt of upstream stay out where local's are null
-o {metadata: {annotations: {config.kubernetes.io/index: "1"}}}
-u {metadata: {annotations: {config.kubernetes.io/index: "2"}}}
-l {metadata: {annotations: null}}
-= {metadata: {annotations: null}}
 
 annotations of both where local's are null
 o {metadata: {annotations: {config.kubernetes.io/index: "1"}}}
@@ -481,87 +223,11 @@ l {metadata: {annotations: null}}
 V2 metadata.annotations["config.kubernetes.io/index"] local: removed
 V2 metadata.annotations upstream: changed
 
-other annotations where upstream's are null
-o {metadata: {annotations: {a: "1"}}}
-u {metadata: {annotations: null}}
-l {metadata: {annotations: {a: "1"}}}
-= {metadata: {annotations: null}}
-V2 metadata.annotations upstream: changed
-
 metadata of upstream null
 o {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
 u {metadata: null, k: 1}
 l {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
 = {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
-
-null against a value
-o {a: 1}
-u {a: 2}
-l {a: null}
-= {a: 2}
-V4 a both!: both changed; upstream's value is kept
-
-null of both
-o {a: 1}
-u {a: null}
-l {a: null}
-= {a: null}
-
-text and a text added
-o {}
-u {a: "x\\ny\\n"}
-l {a: "x\\nz\\n"}
-= {a: "x\\ny\\n"}
-V4 a both!: both added; upstream's value is kept
-
-text on one line of JSON
-o {a: '{"x": 1}'}
-u {a: '{"x": 2}'}
-l {a: '{"x": 3}'}
-= {a: '{"x": 2}'}
-V4 a both!: both changed; upstream's value is kept
-
-text with one line of a side
-o {a: "x\\ny\\nz\\n"}
-u {a: "u\\ny\\nz\\n"}
-l {a: "x\\n"}
-= {a: "u\\ny\\nz\\n"}
-V4 a both!: both changed; upstream's value is kept
-
-wrapped text
-o {a: "one two\\n  three\\n  four five"}
-u {a: "ONE two\\n  three\\n  four five"}
-l {a: "one two\\n  three\\n  four FIVE"}
-= {a: "ONE two\\n  three\\n  four FIVE"}
-V6 a both: changed
-
-schema removed and added to
-o {openAPIV3Schema: {a: 1, b: 1}, k: 1}
-u {k: 1}
-l {openAPIV3Schema: {a: 1, b: 1, c: 1}, k: 1}
-= {openAPIV3Schema: {a: 1, b: 1, c: 1}, k: 1}
-F5 openAPIV3Schema both!: upstream removed it, local changed it; local's is kept
-
-emptied on one side, filled on the other
-o {m: {}}
-u {m: {a: 1}}
-l {}
-= {}
-F5 m both!: local removed it, upstream changed it; it remains removed
-
-top emptied by both
-o {a: 1, b: 1}
-u {a: 1}
-l {b: 1}
-= {}
-V2 b upstream: removed
-
-inherited field
-o {b: &x {p: 1, q: 1}, m: {<<: *x, r: 1}}
-u {b: &x {p: 1, q: 1}, m: {<<: *x, r: 2}}
-l {b: &x {p: 1, q: 1}, m: {<<: *x, r: 1, s: 1}}
-= {b: {p: 1, q: 1}, m: {p: 1, q: 1, r: 2, s: 1}}
-V2 m.r upstream: changed
 
 containers are known by their names
 o {spec: {containers: [{name: a, image: x, v: 1}, {name: b, image: y}]}}
@@ -570,14 +236,6 @@ l {spec: {containers: [{name: a, image: x, v: 1}, {name: b, image: z}]}}
 = {spec: {containers: [{name: b, image: z}, {name: a, image: x, v: 2}]}}
 L4 spec.containers[name=b] upstream: moved
 V2 spec.containers[name=a].v upstream: changed
-
-init containers are known by their names
-o {spec: {initContainers: [{name: a, image: x, v: 1}, {name: b, image: y}]}}
-u {spec: {initContainers: [{name: b, image: y}, {name: a, image: x, v: 2}]}}
-l {spec: {initContainers: [{name: a, image: x, v: 1}, {name: b, image: z}]}}
-= {spec: {initContainers: [{name: b, image: z}, {name: a, image: x, v: 2}]}}
-L4 spec.initContainers[name=b] upstream: moved
-V2 spec.initContainers[name=a].v upstream: changed
 """
 
 

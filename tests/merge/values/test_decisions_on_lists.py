@@ -70,26 +70,12 @@ l {named: [{name: b}]}
 = {named: [{name: a}]}
 L3 named both!: each side removed what the other kept: both changed; upstream's value is kept
 
-named, all gone one changed
-o {named: [{name: a, v: 1}, {name: b}]}
-u {named: [{name: a, v: 2}]}
-l {named: [{name: b}]}
-= {named: [{name: a, v: 2}]}
-L3 named both!: each side removed what the other kept: both changed; upstream's value is kept
-
 named, emptied
 o {named: [{name: a}]}
 u {named: []}
 l {named: [{name: a}, {name: b}]}
 = {named: [{name: b}]}
 F5 named[name=a] upstream: removed
-
-named, removed list
-o {named: [{name: a}, {name: b}], k: 1}
-u {k: 1}
-l {named: [{name: a}, {name: b}, {name: c}], k: 1}
-= {named: [{name: a}, {name: b}, {name: c}], k: 1}
-F5 named both!: upstream removed it, local changed it; local's is kept
 
 named, order of upstream
 o {named: [{name: a}, {name: b}, {name: c}]}
@@ -126,13 +112,6 @@ l {named: [{name: l}, {name: a}, {name: a}]}
 = {named: [{name: l}, {name: a}, {name: a}, {name: u}]}
 L3 named[3] upstream: added
 L1 named local!: no keys
-
-named twice, changed by upstream
-o {named: [{name: a}, {name: a}]}
-u {named: [{name: a}, {name: a}, {name: u}]}
-l {named: [{name: a}, {name: a}]}
-= {named: [{name: a}, {name: a}, {name: u}]}
-L3 named[2] upstream: added
 
 named twice, conflict, / fail
 o {named: [{name: a}, {name: a, v: 1}]}
@@ -175,13 +154,6 @@ l {l: [a, b, l]}
 F5 l[0] upstream: removed
 V2 l[0] upstream: added
 
-ordered, one place
-o {l: [a, b]}
-u {l: [a, u, b]}
-l {l: [a, l, b]}
-= {l: [a, l, u, b]}
-V2 l[1] upstream: added
-
 ordered, one place / local
 o {l: [a, b]}
 u {l: [a, u, b]}
@@ -223,13 +195,6 @@ l {l: [a], k: 1}
 = {l: [a], k: 1}
 F5 l both!: upstream removed it, local changed it; local's is kept
 
-ordered, removed the list, added
-o {l: [a, b], k: 1}
-u {k: 1}
-l {l: [a, c], k: 1}
-= {l: [a, c], k: 1}
-F5 l both!: upstream removed it, local changed it; local's is kept
-
 ordered, removed by
 o {l: [a, b], k: 1}
 u {l: [a], k: 1}
@@ -243,26 +208,6 @@ u {a: 1, set: [k2]}
 l {a: 1}
 = {a: 1}
 F5 set both!: local removed it, upstream changed it; it remains removed
-
-ordered, removed by local, added
-o {l: [a, b], k: 1}
-u {l: [a, b, c], k: 1}
-l {k: 1}
-= {k: 1}
-F5 l both!: local removed it, upstream changed it; it remains removed
-
-ordered, narrowed
-o {l: [a]}
-u {l: [u, v]}
-l {l: [u]}
-= {l: [u, v]}
-V2 l[1] upstream: added
-
-ordered, narrowed
-o {l: [a]}
-u {l: [u]}
-l {l: [u, v]}
-= {l: [u, v]}
 
 ordered, equal ones lost
 o {l: [a, a, b]}
@@ -287,13 +232,6 @@ l {l: [l]}
 = {l: [u]}
 L3 l both!: both added the list: both added; upstream's value is kept
 
-ordered, from nothing alike
-o {}
-u {l: [{a: 1, b: 1}]}
-l {l: [{a: 1, b: 2}]}
-= {l: [{a: 1, b: 1}]}
-L3 l both!: both added the list: both added; upstream's value is kept
-
 ordered, moved
 o {l: [a, b, c]}
 u {l: [c, a, b]}
@@ -302,34 +240,12 @@ l {l: [a, b, c, d]}
 L4 l[2] upstream: moved
 L4 l[3] upstream: moved
 
-ordered, moved by upstream alone
-o {l: [a, b, c]}
-u {l: [c, a, b]}
-l {l: [a, b, c]}
-= {l: [c, a, b]}
-L4 l[2] upstream: moved
-
 ordered, all removed
 o {l: [a, b]}
 u {l: [a]}
 l {l: [b]}
 = {l: [a]}
 L3 l both!: each side removed what the other kept: both changed; upstream's value is kept
-
-ordered, emptied by upstream
-o {l: [a, b]}
-u {l: []}
-l {l: [a, b, c]}
-= {l: [c]}
-F5 l[0] upstream: removed
-F5 l[1] upstream: removed
-
-ordered, emptied by
-o {l: [a, b]}
-u {l: [a, b, c]}
-l {l: []}
-= {l: [c]}
-V2 l[2] upstream: added
 
 ordered, mapping merges inside
 o {l: [{a: 1, b: 1, c: 1}]}
@@ -376,13 +292,6 @@ l {l: [x, --a=2]}
 = {l: [x, --a=1]}
 L3 l both!: one place (upstream has --a=1; local has --a=2): both added; upstream's value is kept
 V2 l[1] upstream: changed
-
-ordered, two names
-o {l: [{name: a}]}
-u {l: [{name: a}, {name: db, x: 1, y: 1, z: 1}]}
-l {l: [{name: a}, {name: mainDb, x: 1, y: 1, z: 1}]}
-= {l: [{name: a}, {name: mainDb, x: 1, "y": 1, z: 1}, {name: db, x: 1, "y": 1, z: 1}]}
-V2 l[name=db] upstream: added
 
 named, two names
 o {named: [{name: a}]}
@@ -464,52 +373,6 @@ l {functions: [{name: f, image: "b:2"}]}
 = {functions: [{name: f, image: "a:1"}]}
 F7 functions[name=f] both!: two functions of one name or image: both added; upstream's value is kept
 
-ordered, emptied by upstream alone
-o {l: [a]}
-u {l: []}
-l {l: [a]}
-= {l: []}
-F5 l[0] upstream: removed
-
-ordered, filled by upstream alone
-o {l: []}
-u {l: [a]}
-l {l: []}
-= {l: [a]}
-V2 l[0] upstream: added
-
-ordered, emptied by local alone
-o {l: [a]}
-u {l: [a]}
-l {l: []}
-= {l: []}
-
-named, emptied by upstream alone
-o {named: [{name: a}]}
-u {named: []}
-l {named: [{name: a}]}
-= {named: []}
-F5 named[name=a] upstream: removed
-
-named, emptied by local alone
-o {named: [{name: a}]}
-u {named: [{name: a}]}
-l {named: []}
-= {named: []}
-
-named, added empty by both
-o {named: [{name: a}]}
-u {named: []}
-l {named: []}
-= {named: []}
-
-named, list removed, the rest removed by local
-o {named: [{name: a}, {name: b}], k: 1}
-u {k: 1}
-l {named: [{name: a}], k: 1}
-= {named: [{name: a}], k: 1}
-F5 named both!: upstream removed it, local changed it; local's is kept
-
 named, list removed by local, the rest by upstream
 o {named: [{name: a}, {name: b}], k: 1}
 u {named: [{name: a}], k: 1}
@@ -545,48 +408,12 @@ l {named: [{name: b, l: [y]}]}
 = {named: [{name: b, l: [x]}]}
 L3 named[name=b].l both!: both added the list: both added; upstream's value is kept
 
-added by both, equal lists inside
-o {named: []}
-u {named: [{name: b, v: 1, l: [x]}]}
-l {named: [{name: b, v: 2, l: [x]}]}
-= {named: [{name: b, v: 1, l: [x]}]}
-V4 named[name=b].v both!: both added; upstream's value is kept
-
-added by both, lists of like mappings inside
-o {named: []}
-u {named: [{name: b, l: [{p: 1}, {q: 1}]}]}
-l {named: [{name: b, l: [{p: 2}, {q: 1}]}]}
-= {named: [{name: b, l: [{p: 1}, {q: 1}]}]}
-L3 named[name=b].l both!: both added the list: both added; upstream's value is kept
-
-added by both, lists of unlike mappings inside
-o {named: []}
-u {named: [{name: b, l: [{p: 1}]}]}
-l {named: [{name: b, l: [{q: 1}]}]}
-= {named: [{name: b, l: [{p: 1}]}]}
-L3 named[name=b].l both!: both added the list: both added; upstream's value is kept
-
-added by both, longer list of upstream inside
-o {named: []}
-u {named: [{name: b, l: [{p: 1}, {p: 3}]}]}
-l {named: [{name: b, l: [{p: 2}]}]}
-= {named: [{name: b, l: [{p: 1}, {p: 3}]}]}
-L3 named[name=b].l both!: both added the list: both added; upstream's value is kept
-
 added by both, longer list of local inside
 o {named: []}
 u {named: [{name: b, l: [{p: 1}]}]}
 l {named: [{name: b, l: [{p: 2}, {p: 3}]}]}
 = {named: [{name: b, l: [{p: 1}]}]}
 L3 named[name=b].l both!: both added the list: both added; upstream's value is kept
-
-added by both, one list inside
-o {named: []}
-u {named: [{name: b, v: 1, l: [x]}]}
-l {named: [{name: b, v: 2}]}
-= {named: [{name: b, v: 1, l: [x]}]}
-V4 named[name=b].v both!: both added; upstream's value is kept
-V2 named[name=b].l upstream: added
 
 functions added by one
 o {functions: []}
