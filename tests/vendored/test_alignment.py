@@ -239,14 +239,17 @@ def test_a_list_in_json_upstream_becomes_yaml_for_people() -> None:
     assert done.files["configmap-b.yaml"] == config_map("b", x='"1"')
 
 
-def test_resources_in_a_list_of_local_stay_in_it() -> None:
-    local = {"all.yaml": items(config_map("mine"), config_map("a", x="1", own="1"), config_map("b"))}
+@pytest.mark.parametrize("kind", ["List", "ConfigMapList\nmetadata: {}"])
+def test_resources_in_a_list_of_local_stay_in_it(kind: str) -> None:
+    listed = items(config_map("mine"), config_map("a", x="1", own="1"), config_map("b"))
+    local = {"all.yaml": listed.replace("List", kind)}
     done = merge(
         stream(config_map("a", x="1"), config_map("b")),
         stream(config_map("a", x="2"), config_map("c")),
         local,
     )
-    assert done.files == {"all.yaml": items(config_map("mine"), config_map("a", x="2", own="1"), config_map("c"))}
+    merged = items(config_map("mine"), config_map("a", x="2", own="1"), config_map("c"))
+    assert done.files == {"all.yaml": merged.replace("List", kind)}
 
 
 def test_a_list_of_local_whose_items_are_all_deleted_is_deleted() -> None:

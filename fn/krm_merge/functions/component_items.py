@@ -47,6 +47,8 @@ from krm_merge.krm import (
     Severity,
     flaw_of,
     identity_of,
+    is_list,
+    list_items,
 )
 from krm_merge.merge import Member
 from krm_merge.startup import group_by_key
@@ -56,7 +58,6 @@ from krm_merge.text import (
     Node,
     Object,
     Scalar,
-    SequenceNode,
     Value,
     block_scalar_header,
     content_end,
@@ -152,11 +153,10 @@ def read_items(resources: Iterable[Resource], results: Results) -> ComponentItem
 def _unpack(resources: Iterable[Resource], component_items: ComponentItems) -> Iterator[Resource]:
     """The resources, in place of a List (`kubectl get -o yaml`) its items, which can be read but not edited (C10)."""
     for item in resources:
-        if item.kind != "List" or item.api_version != "v1":
+        if not item.kind.endswith("List") or not is_list(item.root):
             yield item
             continue
-        listed = item.root.get("items")
-        for node in listed.items if isinstance(listed, SequenceNode) else ():
+        for node in list_items(item.root):
             if isinstance(node, MappingNode):
                 member = Resource.from_tree(node, item.file, item.index)
                 component_items.listed.append(member)

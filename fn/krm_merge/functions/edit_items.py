@@ -22,6 +22,7 @@ from krm_merge.krm import (
     flaw_of,
     format_path,
     in_parallel,
+    is_list,
     pattern_of,
     value_at,
 )
@@ -29,7 +30,7 @@ from krm_merge.merge import CRD, ListKeys, Schemas
 from krm_merge.patch import PatchError, SchemaShape
 from krm_merge.schema import KeyedList, Reference, WithListKeys, is_bookkeeping, references_in
 from krm_merge.startup import group_by_key
-from krm_merge.text import MappingNode, Object, TextError, Value, same
+from krm_merge.text import MappingNode, Object, SequenceNode, TextError, Value, resolved, same
 
 ItemFate: TypeAlias = Literal["same", "changed", "removed"]
 SAME: Final = "same"
@@ -93,6 +94,29 @@ def _edit_part(items: Sequence[Resource], editor: ItemEditor[Summary]) -> _Part[
     finally:
         summary = editor.finish()
     return _Part(done, list(editor.results), summary)
+
+
+def edit_parts(
+    item: Resource,
+    node: MappingNode,
+    edit: Callable[[Resource, MappingNode, Resource], ItemFate],
+    part: Resource | None = None,
+) -> ItemFate:
+    """Edits the object at a node of an item, which is `part`; of a list of resources each of them (R7)."""
+    if not is_list(node):
+        return edit(item, node, part or item)
+    fate: ItemFate = SAME
+    items = node.get("items")
+    if not isinstance(items, SequenceNode):
+        return fate
+    for child in items.items:
+        inner = resolved(child)
+        if isinstance(inner, MappingNode) and not flaw_of(inner):
+            fate_of_part = edit_parts(item, inner, edit, Resource.from_tree(inner, item.file, item.index))
+            if fate_of_part == REMOVED:
+                item.editor.remove(items, child)
+            fate = fate if fate_of_part == SAME else CHANGED
+    return fate
 
 
 def _item_bytes(item: Resource, results: Results) -> bytes:

@@ -21,6 +21,7 @@ from krm_merge.functions.edit_items import (
     Shapes,
     definitions_of,
     edit_items,
+    edit_parts,
     kind_of,
     may_hold,
     protected_fields,
@@ -43,7 +44,6 @@ from krm_merge.krm import (
     Target,
     TargetNames,
     Targets,
-    flaw_of,
     format_path,
     value_at,
 )
@@ -71,7 +71,7 @@ from krm_merge.patch.strategic.elements import PATCH
 from krm_merge.safe_text import abridge
 from krm_merge.schema import hidden_in
 from krm_merge.startup import group_by_key
-from krm_merge.text import Change, MappingNode, Object, SequenceNode, Value, resolved, to_value, yaml_of
+from krm_merge.text import Change, MappingNode, Object, Value, to_value, yaml_of
 
 _FIELDS = frozenset(("apiVersion", "kind", "metadata", "patches", "listOrder", "mergeKeys"))
 THE_NAME = "the object that it names"
@@ -252,34 +252,18 @@ class Patcher:
     def edit(self, item: Resource) -> ItemFate:
         """Applies the patches that are for a resource, as edits of its text; reports problems."""
         kind = kind_of(item)
-        if id(item) in self._config.sources or not (kind == "List" or self._targets.may_match_kind(kind)):
+        if id(item) in self._config.sources or not (kind.endswith("List") or self._targets.may_match_kind(kind)):
             return SAME
         root = root_of(item, self.results)
-        return SAME if root is None else self._edit_node(item, root, item)
+        return SAME if root is None else edit_parts(item, root, self._edit_part)
 
-    def _edit_node(self, item: Resource, node: MappingNode, part: Resource) -> ItemFate:
-        """Edits the object at a node of an item, which is `part`; of a List its items, as resources (R7)."""
-        if is_list(part):
-            nodes = node.get("items")
-            return self._edit_list(item, nodes) if isinstance(nodes, SequenceNode) else SAME
+    def _edit_part(self, item: Resource, node: MappingNode, part: Resource) -> ItemFate:
         before = to_value(node)
         after = self._after(part, before)
         if after is None or after is before:
             return REMOVED if after is None else SAME
         Change(item.editor, self._shapes.of(part).keys_at).mapping(node, before, after)
         return CHANGED
-
-    def _edit_list(self, item: Resource, nodes: SequenceNode) -> ItemFate:
-        fate: ItemFate = SAME
-        for child in nodes.items:
-            node = resolved(child)
-            if not isinstance(node, MappingNode) or flaw_of(node):
-                continue
-            fate_of_part = self._edit_node(item, node, Resource.from_tree(node, item.file, item.index))
-            if fate_of_part == REMOVED:
-                item.editor.remove(nodes, child)
-            fate = fate if fate_of_part == SAME else CHANGED
-        return fate
 
     def _after(self, item: Resource, before: Object) -> Object | None:
         """The value after all patches that are for a resource; None if one removes it. Reports problems."""
@@ -381,11 +365,6 @@ class Patcher:
 def _is_secret(item: Resource, job: PatchJob, now: Object) -> bool:
     """Whether messages about a patch of a resource must not show values (M6)."""
     return any(next(hidden_in(value), None) is not None for value in (item.root, now)) or job.patch.is_secret
-
-
-def is_list(item: Resource) -> bool:
-    """Whether it is a List of objects, as `kubectl get` writes it; kpt and kustomize split it into its objects."""
-    return item.kind == "List" and item.api_version == "v1"
 
 
 def _settle(after: Object, before: Object, job: PatchJob) -> Object:

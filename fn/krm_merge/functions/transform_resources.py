@@ -19,6 +19,7 @@ from krm_merge.functions.edit_items import (
     annotations_of,
     definitions_of,
     edit_items,
+    edit_parts,
     kind_of,
     rename_of,
     report_renames,
@@ -48,7 +49,7 @@ from krm_merge.limits import CopiedInAll
 from krm_merge.merge import Member
 from krm_merge.safe_text import abridge
 from krm_merge.startup import group_by_key
-from krm_merge.text import KeysOf, Object, from_value, same, to_value
+from krm_merge.text import Change, KeysOf, MappingNode, Object, from_value, same, to_value
 from krm_merge.transform.plugins.sources import InlinePlugin, PluginDirectory
 from krm_merge.transform.protocol import equal, pointer_text
 from krm_merge.transform.runner import Runner, RunOutcome
@@ -239,36 +240,41 @@ class Transformer:
         return DecidedTransform(before, outcome, protected_changes, keys_at, reporter)
 
     def edit(self, item: Resource) -> ItemFate:
-        """Transforms a resource as edits of its text."""
-        decided = self.decide(item)
+        """Transforms a resource, or those of a list, as edits of its text; reports what cannot be read."""
+        root = root_of(item, self.results) if kind_of(item) != KPTFILE else None
+        return SAME if root is None else edit_parts(item, root, self._edit_part)
+
+    def _edit_part(self, item: Resource, node: MappingNode, part: Resource) -> ItemFate:
+        decided = self.decide(part)
         if decided is None:
             return SAME
         before, outcome, reporter = decided.before, decided.outcome, decided.reporter
         if outcome.whiteouts:
             reporter.whiteouts(outcome.whiteouts, self._choices.whiteout)
         reporter.losses(outcome.settlement)
+        change = Change(item.editor, decided.keys_of)
         if outcome.whiteouts:
-            return self._whited_out(item, before)
+            return self._whited_out(change, node, before)
         after = outcome.settlement.value
         if same(after, without_bookkeeping(before)):
             return SAME
         for plugin, problem in second_run(self._runner, after, self._copied, decided.keys_of):
             reporter.unstable(plugin, problem)
-        item.change(before, with_bookkeeping(after, before), decided.keys_of)
+        change.mapping(node, before, with_bookkeeping(after, before))
         reporter.report_applied(outcome.settlement)
         return CHANGED
 
     def _fail(self, plugin: str, problem: str, item: Resource) -> None:
         self._summary.failures.setdefault((plugin, problem), []).append(str(item.ref))
 
-    def _whited_out(self, item: Resource, before: Object) -> ItemFate:
+    def _whited_out(self, change: Change, node: MappingNode, before: Object) -> ItemFate:
         match self._choices.whiteout:
             case "drop":
                 return REMOVED
             case "error":
                 return SAME
             case "annotate":
-                item.change(before, with_annotations(before, {LOCAL_CONFIG: "true"}))
+                change.mapping(node, before, with_annotations(before, {LOCAL_CONFIG: "true"}))
                 return CHANGED
 
 

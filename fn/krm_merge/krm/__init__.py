@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from krm_merge.krm.identity import flaw_of as flaw_of
     from krm_merge.krm.identity import generate_name_of as generate_name_of
     from krm_merge.krm.identity import identity_of as identity_of
+    from krm_merge.krm.identity import is_list as is_list
+    from krm_merge.krm.identity import list_items as list_items
     from krm_merge.krm.identity import value_at as value_at
     from krm_merge.krm.program import Docs as Docs
     from krm_merge.krm.program import Function as Function
@@ -70,7 +72,7 @@ __getattr__, __dir__ = lazy_interface(
     __name__,
     {
         "identity": "ANY FieldPath Identity KPTFILE KPTFILE_GROUP NO_RESOURCE Step covers flaw_of "
-        "format_path generate_name_of identity_of parse_path value_at",
+        "format_path generate_name_of identity_of is_list list_items parse_path value_at",
         "program": "Docs Function ProgramOutcome in_parallel process processors run",
         "resource": "ID_ANNOTATIONS INDEX LEGACY_INDEX LEGACY_PATH PACKAGE_PATH PATH Resource ResourceError",
         "resource_list": "InputError ResourceList",

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from krm_merge.safe_text import quoted
 from krm_merge.startup import pattern
-from krm_merge.text import MappingNode, Node, Scalar, Value, field_at, is_null, key_text
+from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, Value, field_at, is_null, key_text
 
 ElementKey: TypeAlias = tuple[tuple[str, str], ...]
 Step: TypeAlias = "str | int | ElementKey"
@@ -154,6 +154,24 @@ def identity_of(root: MappingNode) -> Identity:
 def generate_name_of(root: MappingNode) -> str:
     """The prefix from which the cluster makes the name of an object, or ''."""
     return _text(root, "metadata", "generateName")
+
+
+def is_list(root: MappingNode) -> bool:
+    """Whether an object is a list of resources: a List, or one of a kind without a name, such as a RoleList.
+
+    `kubectl get` and generators write it; kpt and kustomize split it into its objects.
+    """
+    kind = _text(root, "kind")
+    if not kind.endswith("List") or _text(root, "metadata", "name"):
+        return False
+    is_any = (_text(root, "apiVersion"), kind) == ("v1", "List")
+    return is_any or isinstance(field_at(root, "items"), SequenceNode)
+
+
+def list_items(root: MappingNode) -> list[Node]:
+    """The items of a list of resources, as its nodes; aliases are not resolved."""
+    items = field_at(root, "items")
+    return list(items.items) if isinstance(items, SequenceNode) else []
 
 
 def flaw_of(root: Node) -> str:

@@ -8,14 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from krm_merge.krm import Resource, flaw_of, generate_name_of, identity_of
+from krm_merge.krm import Resource, flaw_of, generate_name_of, identity_of, is_list, list_items
 from krm_merge.merge import Member
 from krm_merge.packages import PackageError, PackageVersion, Tree, is_kptfile
 from krm_merge.startup import replace
 from krm_merge.text import (
     MappingNode,
     Node,
-    SequenceNode,
     TextError,
     from_value,
     is_empty,
@@ -28,7 +27,6 @@ from krm_merge.text import (
     written,
 )
 
-_LIST = ("v1", "List")
 MOST_PROBLEMS = 10
 """Of more problems in one message only their number is given."""
 
@@ -146,19 +144,6 @@ def _resource(path: str, index: int, line: int, root: Node | None, item: int | N
     if not identity.name and not generate_name_of(root):
         raise PackageError(f"{position}is a {identity.kind} without metadata.name")
     return FoundResource(Member(path, identity, root, path, index), line, item)
-
-
-def is_list(root: MappingNode) -> bool:
-    """Whether an object is a list of resources: a List, or one of a kind, such as a ConfigMapList."""
-    api_version, kind = to_value(root.get("apiVersion")), to_value(root.get("kind"))
-    is_of_kind = isinstance(kind, str) and kind.endswith("List") and isinstance(root.get("items"), SequenceNode)
-    return (api_version, kind) == _LIST or (is_of_kind and not identity_of(root).name)
-
-
-def list_items(root: MappingNode) -> list[Node]:
-    """The items of a List."""
-    items = root.get("items")
-    return items.items if isinstance(items, SequenceNode) else []
 
 
 def _as_document(element: MappingNode) -> str:

@@ -519,9 +519,10 @@ def test_errors_tell_no_secret_values_of_patches() -> None:
     assert "aGlkZGVu" not in error
 
 
-def test_the_items_of_a_list_are_resources() -> None:
+@pytest.mark.parametrize("kind", ["v1\nkind: List", "v1\nkind: ServiceList\nmetadata: {}"])
+def test_the_items_of_a_list_are_resources(kind: str) -> None:
     """R7: each is patched in its own text, and may be removed; the List itself gets nothing."""
-    items = f"apiVersion: v1\nkind: List\nitems:\n{as_item(SERVICE)}{as_item(OTHER)}"
+    items = f"apiVersion: {kind}\nitems:\n{as_item(SERVICE)}{as_item(OTHER)}"
     done = apply_patches([items, OTHER], {"target": {"kind": "Service"}, "patch": HIT})
     (list_, other) = done.items
     assert "annotations" not in list_.get("metadata", {})
@@ -533,6 +534,12 @@ def test_the_items_of_a_list_are_resources() -> None:
     assert done.messages("info") == ["functionConfig: patches[0] matches 1 resource, changes 1: Service dns"]
     done = apply_patches([items], {"target": {"kind": "Service"}, "patch": "$patch: delete"})
     assert [item["kind"] for item in done.items[0]["items"]] == ["ConfigMap"]
+
+
+def test_a_resource_with_a_name_is_no_list() -> None:
+    allowed = f"apiVersion: example.com/v1\nkind: AllowList\nmetadata: {{name: a}}\nitems:\n{as_item(SERVICE)}"
+    done = apply_patches([allowed], {"target": {"kind": "Service"}, "patch": HIT})
+    assert done.text == HEAD + as_item(allowed)
 
 
 def test_a_patch_that_removes_the_object() -> None:

@@ -60,6 +60,19 @@ def test_config_maps(two_programs: Programs, data: dict[str, str], replicas: int
     assert named == set(ran)
 
 
+@pytest.mark.parametrize("data", [{}, {"plugins": "contact.sh,a"}])
+def test_names_in_config_maps(two_programs: Programs, data: dict[str, str]) -> None:
+    """T11: a program is found by its file, and called as its metadata say."""
+    two_programs.add(
+        "contact.sh",
+        """echo '{"patches": [{"op": "add", "path": "/spec/replicas", "value": 13}]}'""",
+        meta={"name": "contact"},
+    )
+    done = Done([DEPLOYMENT], config_map(plugin_priorities="contact", **data))
+    assert done.exit_code == 0, done.message
+    assert done.items[0]["spec"]["replicas"] == 13
+
+
 WRONG_CONFIG_MAPS = [
     ({"optional_flags": "{"}, "data.optional-flags", "no JSON"),
     ({"optional_flags": '{"Aa": "1", "aA": "2"}'}, "data.optional-flags", "duplicate optional key aa"),

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from e2e.hosts import wait_until
-from functions.streams import DEPLOYMENT, OTHER, SERVICE, Value, many
+from functions.streams import DEPLOYMENT, HEAD, OTHER, SERVICE, Value, as_item, many
 from functions.transform_resources.plugins import (
     BARE,
     BUILTIN,
@@ -37,6 +37,19 @@ from krm_merge.functions import process
 from krm_merge.krm import program
 from krm_merge.transform import Operation, Patch, PluginError, Response
 from transform.plugins.programs import set_clock
+
+
+@pytest.mark.parametrize("kind", ["v1\nkind: List", "v1\nkind: ServiceList"])
+def test_the_items_of_a_list_are_resources(kind: str, points: Points) -> None:
+    """R7: each is transformed in its own text."""
+    listed = f"apiVersion: {kind}\nitems:\n{as_item(SERVICE)}{as_item(OTHER)}"
+    white = points.add("white", lambda seen, _: Response(is_whiteout=seen["kind"] == "ConfigMap"))
+    label = patches("label", op("add", "/metadata/labels", {"a": "b"}), target={"kind": "Service"})
+    done = transform([listed], label, white, whiteout={"action": "drop"})
+    (list_,) = done.items
+    assert [item["metadata"].get("labels") for item in list_["items"]] == [{"a": "b"}]
+    assert done.text.startswith(HEAD + as_item(f"apiVersion: {kind}\nitems:\n- apiVersion: v1\n"))
+
 
 # ---- options ---------------------------------------------------------------------------------------------------------
 

@@ -40,6 +40,16 @@ INGRESS = (
     "    http:\n      paths:\n      - path: /\n        pathType: Prefix\n        backend:\n          service:\n"
     "            name: web\n            port:\n              number: 80\n"
 )
+ITEMS = (
+    "apiVersion: v1\nkind: List\nitems:\n- kind: A\n  apiVersion: v1\n  metadata: {name: a}\n  x: 1\n"
+    "- kind: A\n  apiVersion: v1\n  metadata: {name: b}\n  x: 1\n",
+    "apiVersion: v1\nkind: List\nitems:\n- kind: A\n  apiVersion: v1\n  metadata: {name: b}\n  x: 1\n"
+    "- kind: A\n  apiVersion: v1\n  metadata: {name: a}\n  x: up\n",
+    "apiVersion: v1\nkind: List\nitems:\n- kind: A\n  apiVersion: v1\n  metadata: {name: a}\n  x: 1\n"
+    "- kind: A\n  apiVersion: v1\n  metadata: {name: b}\n  x: mine\n",
+    "apiVersion: v1\nkind: List\nitems:\n- kind: A\n  apiVersion: v1\n  metadata: {name: b}\n  x: mine\n"
+    "- kind: A\n  apiVersion: v1\n  metadata: {name: a}\n  x: up\n",
+)
 LIST = "apiVersion: v1\nkind: List\nitems:\n"
 JOB = "jobs:\n  old:\n    on: x\n    steps:\n    - run: a\n    - run: b\n    - run: c\n"
 RENAMED = JOB.replace("old:", "new:") + "  old:\n    needs: [new]\n    if: always()\n"
@@ -322,17 +332,8 @@ LISTS = [
         kustomization("resources:\n- sa.yaml\n- own.yaml\n"),
         kustomization("resources:\n- sa.yaml\n- own.yaml\n- up.yaml\n"),
     ),
-    row(
-        "L3 items of a List are resources",
-        "apiVersion: v1\nkind: List\nitems:\n- kind: A\n  apiVersion: v1\n  metadata: {name: a}\n  x: 1\n"
-        "- kind: A\n  apiVersion: v1\n  metadata: {name: b}\n  x: 1\n",
-        "apiVersion: v1\nkind: List\nitems:\n- kind: A\n  apiVersion: v1\n  metadata: {name: b}\n  x: 1\n"
-        "- kind: A\n  apiVersion: v1\n  metadata: {name: a}\n  x: up\n",
-        "apiVersion: v1\nkind: List\nitems:\n- kind: A\n  apiVersion: v1\n  metadata: {name: a}\n  x: 1\n"
-        "- kind: A\n  apiVersion: v1\n  metadata: {name: b}\n  x: mine\n",
-        "apiVersion: v1\nkind: List\nitems:\n- kind: A\n  apiVersion: v1\n  metadata: {name: b}\n  x: mine\n"
-        "- kind: A\n  apiVersion: v1\n  metadata: {name: a}\n  x: up\n",
-    ),
+    row("L3 items of a List are resources", *ITEMS),
+    row("L3 items of a list of a kind are resources", *(text.replace("List", "AList") for text in ITEMS)),
     row(
         "G items of a List that have a generateName are not there twice, as lines would have them",
         LIST + job("batch/v1"),

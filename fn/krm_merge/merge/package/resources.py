@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from posixpath import dirname
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from krm_merge.krm import KPTFILE, Resource, identity_of
+from krm_merge.krm import KPTFILE, Resource, identity_of, is_list
 from krm_merge.merge.decisions.decision import MERGE_POLICY, UPSTREAM_IDENTIFIER, Decision, Member, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.lines.three_way import MERGE_COMMENT, CommentReader
@@ -245,6 +245,8 @@ class Schemas:
 
     def of(self, member: Member) -> Schema:
         """The schema of a resource."""
+        if is_list(member.root):
+            return ObjectListSchema(self.of_object)
         node = member.root.get("apiVersion")
         version = node.text.rpartition("/")[2] if isinstance(node, Scalar) else ""
         key = (member.identity.group, version, member.identity.kind)
@@ -261,8 +263,6 @@ class Schemas:
         # P7: built-in types first, then definitions in the package.
         if key[0] == GROUP and key[2] in KINDS:
             return KustomizationSchema()
-        if key == ("", "v1", "List"):
-            return ObjectListSchema(self.of_object)
         if (key[0], key[2]) == MERGE_POLICY:
             # M1: choices on single conflicts never come from upstream.
             return WithListKeys(any_object_schema(), (), (("resolutions",),))
