@@ -198,15 +198,6 @@ def test_eval_with_arguments_and_a_policy(package: Package) -> None:
     assert package.read() == MERGED.replace('replicas: "4"', 'replicas: "5" # measured')
 
 
-def test_eval_with_whole_objects(package: Package) -> None:
-    sides = "".join(
-        f"{name}:\n- {indent(text, 2).lstrip()}" for name, text in (("original", ORIGINAL), ("upstream", UPSTREAM))
-    )
-    head = "apiVersion: fn.kpt.dev/v1alpha1\nkind: MergePackage\nmetadata:\n  name: merge\n"
-    succeed(package.eval(function_config=head + sides))
-    assert package.read() == MERGED
-
-
 def test_eval_with_a_functionconfig_of_the_package_leaves_it_there(make: Make) -> None:
     package = make({"Kptfile": LOCAL, "merge.yaml": config()})
     succeed(package.eval("--fn-config", package.folder / "merge.yaml"))
@@ -263,21 +254,6 @@ def test_comments_stay_at_their_functions(make: Make, name: str) -> None:
     package = make({"Kptfile": mutators(FIRST, SECOND, THIRD)})
     succeed(package.eval(function_config=config(mutators(*PLAIN), mutators(*upstream))))
     assert package.read() == mutators(*merged)
-
-
-@pytest.mark.parametrize("name", ["original", "upstream"])
-def test_nothing_to_merge_changes_no_byte(package: Package, name: str) -> None:
-    before = contents(package.folder)
-    upstream = ORIGINAL if name == "original" else LOCAL
-    succeed(package.eval(function_config=config(ORIGINAL, upstream)))
-    assert contents(package.folder) == before
-
-
-def test_a_second_run_changes_nothing(package: Package) -> None:
-    succeed(package.eval(function_config=config()))
-    before = contents(package.folder)
-    succeed(package.eval(function_config=config()))
-    assert contents(package.folder) == before
 
 
 def test_no_annotation_of_the_host_stays(package: Package) -> None:
@@ -353,15 +329,6 @@ def test_a_wrong_functionconfig_is_refused(package: Package, name: str) -> None:
     assert word in "".join(output.splitlines(keepends=True)[:4])
     assert "Traceback" not in done.stderr
     assert any(word in str(result) for result in read_results(package.results))
-
-
-def test_a_kptfile_with_a_key_twice_is_refused(make: Make) -> None:
-    package = make({"Kptfile": LOCAL + "metadata:\n  name: again\n", "other.yaml": OTHER})
-    before = contents(package.folder)
-    done = package.eval(function_config=config())
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    assert contents(package.folder) == before
 
 
 # ---- declared in a pipeline --------------------------------------------------------------------------------------
