@@ -1,6 +1,5 @@
 """The repository itself: a kpt package, with locked dependencies, that depends on nobody's machine."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -184,9 +183,6 @@ def test_the_page_of_conflicts_is_in_the_wheel(tmp_path: Path) -> None:
     page = {f"krm_merge/resolve/page/{file.name}" for file in (ROOT / "fn/krm_merge/resolve/page").iterdir()}
     assert len(page) > 5
     assert page <= set(zipfile.ZipFile(wheel).namelist())
-
-
-PYTEST = os.path.relpath(Path(sys.executable).parent / "pytest", ROOT)
 
 
 def test_targets_that_are_called_exist_and_newcomers_see_few() -> None:

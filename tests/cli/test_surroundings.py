@@ -133,9 +133,8 @@ def run_without_reader(*arguments: str | Path, stream: str) -> subprocess.Comple
 @pytest.mark.parametrize("stream", ["stdout", "stderr", "stdout+stderr"])
 @pytest.mark.parametrize("options", [[], ["--diff", "--in-place"], ["--format", "json", "--in-place"]], ids=str)
 def test_a_command_that_nobody_reads_comes_to_its_end(sides: list[Path], options: list[str], stream: str) -> None:
-    read = subprocess.run(command("merge", *sides)[0], env=command("merge")[1], capture_output=True, check=False)
     done = run_without_reader("merge", *sides, *options, stream=stream)
-    assert done.returncode == read.returncode == 0
+    assert done.returncode == 0
     assert b"Broken pipe" not in (done.stderr or b"") + (done.stdout or b"")
     assert (snapshot(sides[2]) == snapshot(sides[1])) == ("--in-place" in options)
 

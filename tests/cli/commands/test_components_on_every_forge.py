@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from components.hosted_world import HostedWorld, change_parent, common_parent, dockerfile, environment
+from effort import SEED
 from forges.connected import HOSTED
 from forges.fake_forge import TOKEN, Pull
 from krm_merge.components.repository import RepositoryPullRequests
@@ -30,6 +31,9 @@ def world(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
         common_parent(world)
         change_parent(world)
         yield world
+
+
+on_one_forge_by_day = pytest.mark.parametrize("world", [*HOSTED] if SEED else [*HOSTED][:1], indirect=True)
 
 
 def merge_and_build(world: HostedWorld, letter: str) -> None:
@@ -81,6 +85,7 @@ KILLS = [
 ]
 
 
+@on_one_forge_by_day
 @pytest.mark.parametrize(("owner", "step", "after"), KILLS)
 def test_killed_at_any_step_the_next_run_ends_the_same(
     world: HostedWorld, monkeypatch: pytest.MonkeyPatch, owner: type, step: str, after: bool
@@ -121,6 +126,7 @@ def is_killed(world: HostedWorld, monkeypatch: pytest.MonkeyPatch, owner: type, 
     return False
 
 
+@on_one_forge_by_day
 @pytest.mark.parametrize("between", ["closed", "commented"])
 def test_killed_while_closing(world: HostedWorld, monkeypatch: pytest.MonkeyPatch, between: str) -> None:
     """C4, S7: what was closed stays closed."""

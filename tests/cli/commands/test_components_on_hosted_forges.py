@@ -10,8 +10,6 @@ from urllib.parse import urlsplit
 import pytest
 
 from components.hosted_world import HostedWorld, change_parent, common_parent, dockerfile, environment
-from components.world import digest
-from e2e.hosts import git
 from forges.connected import Time as Clock
 from forges.connected import connect
 from forges.fake_forge import TOKEN, FakeForge, Fault, Pull
@@ -49,62 +47,6 @@ def parent(components: HostedWorld) -> HostedWorld:
     return components
 
 
-def test_s1_common_parent_image(parent: HostedWorld) -> None:
-    """CR19, CR21, CR22, CR23, CR26, CR27, CR30, I10, C4."""
-    world, head = parent, git(Path(parent.url("parent")), "rev-parse", "update").strip()
-    world.go_on("parent", "child")
-    assert world.branches("child") == {"main", "update/child"}
-    assert world.files("child", "update/child") == {"Dockerfile": dockerfile("1")}
-    (pull,) = world.pulls("child")
-    assert (pull.number, pull.source_branch, pull.target_branch) == (1, "update/child", "main")
-    assert (pull.state, pull.draft, pull.title) == ("open", True, "Update parent in child (update)")
-    assert f"- `parent` is `quay.io/o/parent@{digest('1')}`" in pull.body
-    assert "- acme/parent#1 (open): not merged yet; built as `parent`" in pull.body
-    assert "Merge it after acme/parent#1" in pull.body
-    assert len(world.writes()) == 1
-
-    # The same again.
-    before = world.heads()
-    world.plan("parent", "child")
-    assert world.apply() == 0
-    assert world.heads() == before
-
-    # Another commit, and its build.
-    world.commit("parent", "update", {"Dockerfile": "FROM scratch\nRUN newer\n"})
-    world.build("parent", "parent", "2", 1)
-    world.go_on("parent", "child")
-    assert world.files("child", "update/child") == {"Dockerfile": dockerfile("2")}
-    subjects = [f"Update parent to {digest(letter)[:19]}" for letter in "12"]
-    assert world.subjects("child", "update/child") == subjects
-    (pull,) = world.pulls("child")
-    assert pull.draft
-    assert digest("2") in pull.body
-    assert digest("1") not in pull.body
-    assert head not in pull.body
-    assert len(world.writes()) == 2
-
-    # Merged, but not built yet.
-    commit = world.merge("parent", 1)
-    world.go_on("parent", "child")
-    (pull,) = world.pulls("child")
-    assert pull.draft
-    assert "- acme/parent#1 (waiting): merged, and the merge is not built" in pull.body
-    assert not world.server.requests("POST", "/graphql")
-
-    world.build("parent", "parent", "9", 1, commit=commit, event="push", branch="main")
-    world.go_on("parent", "child")
-    (pull,) = world.pulls("child")
-    assert (pull.number, pull.draft, pull.state) == (1, False, "open")
-    assert "It can be merged." in pull.body
-    (ready,) = world.server.requests("POST", "/graphql")
-    assert "markPullRequestReadyForReview" in ready.body["query"]
-    assert world.files("child", "update/child") == {"Dockerfile": dockerfile("9")}
-    assert world.subjects("child", "update/child") == [f"Update parent to {digest('9')[:19]}"]
-
-    world.merge("child", 1)
-    assert world.plan("parent", "child") == []
-
-
 @pytest.mark.parametrize("server", ["/api/v3"], indirect=True)
 def test_s7_closed_on_an_enterprise(parent: HostedWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """S7, C4: the address of the API is in GITHUB_API_URL."""
@@ -119,20 +61,6 @@ def test_s7_closed_on_an_enterprise(parent: HostedWorld, monkeypatch: pytest.Mon
     (comment,) = pull.comments
     assert comment.startswith("Closed: ")
     assert world.plan("parent", "child") == []
-
-
-def test_a_fork_triggers(components: HostedWorld) -> None:
-    """CR7, CR21, CR27: the group of someone:feature is feature."""
-    world = components
-    world.open_from_fork("parent", "someone", "feature")
-    world.build("parent", "parent", "1", 1, branch="feature")
-    (plan,) = world.go_on("parent", "child")
-    assert (plan["group"], plan["sourceBranch"]) == ("feature", "feature/child")
-    (pull,) = world.pulls("child")
-    assert (pull.source_branch, pull.draft) == ("feature/child", True)
-    assert "- acme/parent#1 (open): not merged yet; built as `parent`" in pull.body
-    assert world.files("child", "feature/child") == {"Dockerfile": dockerfile("1")}
-    assert world.branches("parent") == {"main"}
 
 
 def test_a_fork_is_not_taken_for_ours(parent: HostedWorld) -> None:

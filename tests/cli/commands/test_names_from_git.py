@@ -57,12 +57,20 @@ def conflicts_in(work: Path) -> set[str]:
     return set(git(work, "diff", "--name-only", "--diff-filter=U", "-z").split("\0")) - {""}
 
 
-@pytest.mark.parametrize("driver", DRIVERS.values(), ids=DRIVERS)
-@pytest.mark.parametrize("command", ["merge", "rebase", "cherry-pick"])
-def test_a_name_settles_no_conflict(tmp_path: Path, command: str, driver: str) -> None:
-    names = NAMES if command == "merge" else NAMES[::3]
+# Git starts the driver for each file.
+@pytest.mark.parametrize(
+    ("command", "driver", "names"),
+    [
+        ("merge", "documented", NAMES),
+        ("merge", "without dashes", NAMES[::3]),
+        ("rebase", "documented", NAMES[::8]),
+        ("cherry-pick", "documented", NAMES[1::8]),
+    ],
+    ids=["merge", "merge-without-dashes", "rebase", "cherry-pick"],
+)
+def test_a_name_settles_no_conflict(tmp_path: Path, command: str, driver: str, names: tuple[str, ...]) -> None:
     conflicts = set(names[len(command) % 2 :: 2])
-    work = repository(tmp_path, driver, names, conflicts)
+    work = repository(tmp_path, DRIVERS[driver], names, conflicts)
     if command == "rebase":
         # Onto ours: theirs is what is rebased.
         git(work, "checkout", "--quiet", "theirs")

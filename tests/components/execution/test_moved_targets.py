@@ -8,7 +8,6 @@ import pytest
 
 from components.world import World, digest
 from krm_merge.cli.app import main
-from krm_merge.forges.local import LocalForge
 
 
 @pytest.fixture
@@ -100,26 +99,6 @@ def test_a_draft_that_brings_nothing_is_closed(world: World) -> None:
     (pull,) = (pull for pull in world.pulls("bundle") if pull.source_branch == "feat/bundle" and pull.state == "open")
     assert pull.draft
     assert world.files("bundle", "feat/bundle")["Dockerfile"] == dockerfile("0", "5").strip()
-
-
-@pytest.mark.parametrize("step", ["edit", "close"])
-def test_closing_that_was_interrupted_goes_on(world: World, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
-    """C4."""
-
-    class Killed(BaseException):
-        pass
-
-    def die(*_: object, **__: object) -> None:
-        raise Killed
-
-    world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "2")})
-    world.plan("op1", "op2", "bundle")
-    with monkeypatch.context() as patched:
-        patched.setattr(LocalForge, step, die)
-        with pytest.raises(Killed):
-            world.apply()
-    world.go_on("op1", "op2", "bundle")
-    assert [pull.state for pull in world.pulls("bundle")] == ["open", "closed"]
 
 
 def test_what_is_taken_back_is_brought_again(world: World, capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,17 +58,6 @@ def test_branches_are_pushed_with_a_commit_for_each_package(world: World) -> Non
     assert world.states() == {"pushed": 2}
 
 
-def test_without_the_ledger_every_push_is_the_same(world: World) -> None:
-    places = merge_repositories(world, 2)
-    world.fleet("publish", "campaign", "--push-only")
-    before = [head(place) for place in places]
-    shutil.rmtree(world.place / "campaign")
-    world.plan("--repositories", "repositories.txt")
-    world.fleet("run", "campaign")
-    assert world.fleet("publish", "campaign", "--push-only").returncode == 0
-    assert [head(place) for place in places] == before
-
-
 def test_the_commit_is_made_again_where_its_copy_is_gone(world: World) -> None:
     places = merge_repositories(world, 1)
     (commit,) = [target["commit"] for target in world.status()["targets"]]

@@ -69,15 +69,6 @@ def test_a_local_copy_in_another_file_does_not_take_the_change() -> None:
     assert values == {"base/x.yaml#x": "a", "x.yaml#x": "b"}
 
 
-def test_a_subpackage_that_follows_another_upstream_is_left_alone_with_all_it_holds() -> None:
-    original = [kptfile(), kptfile("sub/Kptfile", "v1"), config_map("x", "a", "sub/x.yaml")]
-    upstream = [*original[:2], config_map("x", "b", "sub/x.yaml"), config_map("n", "n", "sub/n.yaml")]
-    local = [kptfile(), kptfile("sub/Kptfile", "other"), config_map("x", "a", "sub/x.yaml")]
-    values, results = merge(local, original, upstream)
-    assert values == {"sub/x.yaml#x": "a"}
-    assert warnings(results) == ["R3"]
-
-
 def test_the_summary_counts_a_whole_resource_for_the_side_that_is_kept() -> None:
     original = [kptfile(), *(config_map(name, "a", f"{name}.yaml") for name in "xyz")]
     upstream = [kptfile(), *(config_map(name, "b", f"{name}.yaml") for name in "xy")]
@@ -158,19 +149,6 @@ def test_the_comments_at_the_head_of_an_added_file_arrive() -> None:
     text = outcome.output.decode()
     assert "- # Copyright\n\n  # about n\n  apiVersion: v1" in text
     assert "# the end" in text
-
-
-def test_a_secret_is_not_told() -> None:
-    def secret(value: str) -> str:
-        note = f"    kubectl.kubernetes.io/last-applied-configuration: hidden-{value}\n"
-        head = f"apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\n{place('s.yaml')}{note}"
-        return f"{head}stringData:\n  p: hidden-{value}\n"
-
-    sides = [f"{kptfile()}---\n{secret(value)}" for value in ("o", "u")]
-    output = process(resource_list([kptfile(), secret("l")], *sides)).output.decode()
-    results = output[output.index("results:") :]
-    assert "hidden" not in results
-    assert results.count("(redacted)") >= 2
 
 
 def test_a_path_that_leads_out_of_the_package_is_refused() -> None:

@@ -95,14 +95,6 @@ def test_a_null_of_local_stays_where_the_kptfile_of_the_package_says_so(keeps: s
     assert texts(done)["c.yaml"] == CONFIG_MAP.format("c", "u")
 
 
-def test_the_policy_that_upstream_adds_has_no_choices() -> None:
-    head = "apiVersion: fn.kpt.dev/v1alpha1\nkind: MergePolicy\nmetadata:\n  name: p\nonConflict: local\n"
-    choices = f"resolutions:\n- nature: value\n  path: data.a\n  fingerprint: {'ab' * 32}\n  choice: local\n"
-    added = texts(merge({}, {"p.yaml": head + choices, "q.yaml": CONFIG_MAP.format("q", 1)}, {}))
-    assert "onConflict: local\n" in added["p.yaml"]
-    assert "resolutions" not in added["p.yaml"]
-
-
 MANY = "a: {}, b: 2, c: 3, d: 4, e: 5, f: 6"
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.merge.decisions.policy import OnConflict, Policy
-from krm_merge.text import to_value
-from merge.values.deciding import check, decide, mapping, rows
+from krm_merge.merge.decisions.policy import OnConflict
+from merge.values.deciding import check, rows
 
 TABLE = """\
 all same
@@ -244,20 +243,3 @@ def test_what_is_decided_on_fields(
     original: str, upstream: str, local: str, merged: str, winner: OnConflict, decisions: list[str]
 ) -> None:
     check(original, upstream, local, merged, winner, decisions)
-
-
-@pytest.mark.parametrize(
-    ("original", "upstream", "local", "kept", "without"),
-    [
-        ("{a: 1}", "{a: 2}", "{a: null}", "{a: null}", "{a: 2}"),
-        ("{a: 1}", "{a: 2}", "{a: 1}", "{a: 2}", "{a: 2}"),
-        ("{a: 1}", "{}", "{a: null}", "{a: null}", "{}"),
-        ("{a: 1}", "{a: null}", "{a: 3}", "{a: null}", "{a: null}"),
-    ],
-)
-def test_a_null_of_local_stays_where_the_kptfile_says_so(
-    original: str, upstream: str, local: str, kept: str, without: str
-) -> None:
-    """K1."""
-    assert decide(original, upstream, local, Policy(keeps_nulls=True))[0] == to_value(mapping(kept))
-    assert decide(original, upstream, local, Policy())[0] == to_value(mapping(without))

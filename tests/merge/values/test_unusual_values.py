@@ -203,32 +203,6 @@ def test_what_becomes_of_it(
     assert [record.rule for record in done.records if record.status != "automatic"] == conflicts
 
 
-@pytest.mark.parametrize(
-    "choices", ["", "resolutions:\n- {path: data, nature: value, fingerprint: f, choice: local}\n"]
-)
-def test_a_policy_that_upstream_adds_comes_without_its_choices(choices: str) -> None:
-    package = {"Kptfile": KPTFILE.encode()}
-    done = merge_packages(package, {**package, "p.yaml": (POLICY + choices).encode()}, package)
-    assert done.files["p.yaml"].decode() == POLICY
-
-
-def test_what_is_in_a_subpackage_of_another_upstream_is_left_alone() -> None:
-    def package(repo: str, value: int, description: str) -> dict[str, bytes]:
-        upstream = f"upstream: {{type: git, git: {{repo: {repo}, directory: /, ref: v1}}}}\n"
-        texts = {
-            "Kptfile": KPTFILE,
-            "sub/Kptfile": KPTFILE + upstream,
-            "sub/inner/Kptfile": KPTFILE + f"info: {{description: {description}}}\n",
-            "sub/same.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: same}\n",
-            "sub/changed.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: b}}\ndata: {{a: {value}}}\n",
-        }
-        return {path: text.encode() for path, text in texts.items()}
-
-    done = merge_packages(package("ours", 1, "a"), package("ours", 2, "b"), package("theirs", 3, "a"))
-    assert done.changes == {}
-    assert [(record.rule, record.file) for record in done.records] == [("R3", "sub/Kptfile")]
-
-
 def test_a_package_that_only_local_made_one_keeps_its_kptfile() -> None:
     done = merge_packages({"a.txt": b"1"}, {"a.txt": b"2"}, {"a.txt": b"1", "Kptfile": KPTFILE.encode()})
     assert done.changes == {"a.txt": b"2"}
@@ -255,14 +229,6 @@ def test_a_probe_that_asks_a_renamed_port_is_reported() -> None:
     warnings = [result.message for result in done.results if result.severity == "warning"]
     assert len(warnings) == 1
     assert "the livenessProbe of c asks the port http, which the container does not name" in warnings[0]
-
-
-def test_both_values_are_between_markers_where_they_are_asked_for() -> None:
-    texts = [CONFIG_MAP + f"data:\n  a: {value}\n" for value in "oul"]
-    original, upstream, local = ({"a.yaml": File(text.encode())} for text in texts)
-    done = merge_trees(original, upstream, local, PackageMerger(Policy(marks=True)))
-    (conflict,) = [result for result in done.results if result.severity == "warning"]
-    assert "both are between conflict markers" in conflict.message
 
 
 def test_a_function_that_both_added_in_two_versions_is_a_conflict_of_its_version() -> None:
