@@ -32,7 +32,8 @@ def resource_list(case: Case) -> bytes:
     text += "- " + indent(LOCAL_HEAD + case["local"], 2)[2:]
     text += "functionConfig:\n  apiVersion: fn.kpt.dev/v1alpha1\n  kind: MergePackage\n  metadata:\n    name: merge\n"
     for side in ("original", "upstream"):
-        text += f"  {side}: |\n" + indent(HEAD + case[side], 4)
+        # Upstream renames the package, too: the name is local's.
+        text += f"  {side}: |\n" + indent(HEAD.replace("pkg", side) + case[side], 4)
     return text.encode()
 
 

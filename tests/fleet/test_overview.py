@@ -22,7 +22,7 @@ def test_a_campaign_on_one_page(world: World) -> None:
         "        2  clean",
         "        2  conflicts",
         "        1  failed",
-        "wave canary: 1 targets, 0 of 0 published, 0 merged, 0 closed",
+        "wave canary: 1 target, 0 of 0 published, 0 merged, 0 closed",
         "wave rest: 4 targets, 0 of 2 published, 0 merged, 0 closed",
     ]
     assert "| clean | 2 |" in (world.place / "status.md").read_text()

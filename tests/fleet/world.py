@@ -92,6 +92,15 @@ class World:
         assert done.returncode == 0, done.stderr
         return directory
 
+    def retag(self, value: str, date: str) -> None:
+        """Upstream's v2 names another commit, which was made at that time."""
+        upstream = self.place / "upstream"
+        write(upstream, {"shop/a.yaml": config_map("a", a=value, b="one")})
+        git(upstream, "add", "--all")
+        git(upstream, "-c", "user.name=u", "commit", "--quiet", f"--message={value}", f"--date={date}")
+        git(upstream, "rebase", "--quiet", "--committer-date-is-author-date", "HEAD~")
+        git(upstream, "tag", "--force", "v2")
+
     def states(self, directory: str = "campaign") -> Counter[str]:
         """How many targets are in which state."""
         return Counter(target["state"] for target in self.status(directory)["targets"])

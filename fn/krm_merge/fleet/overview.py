@@ -13,7 +13,7 @@ from krm_merge.fleet.job import NEED_ATTENTION, STATES, TargetConflict, grouped_
 from krm_merge.fleet.ledger import LedgerEntry, LedgerUpstream, RequestState
 from krm_merge.fleet.publish import WaveState, states_of
 from krm_merge.report import Html, card, code, page, plain, tag
-from krm_merge.safe_text import json_text
+from krm_merge.safe_text import json_text, quantity
 from krm_merge.startup import group_by_key
 from krm_merge.text import Value
 
@@ -128,7 +128,9 @@ def as_html(overview: Overview) -> str:
         for state, count in overview.counts().items()
     ]
     header = tag("header", tag("h1", campaign.name), refs, tag("ul", *tiles, class_="tiles"))
-    return page(f"{campaign.name}: {len(campaign.targets):,} targets", header, tag("main", *_sections(overview)))
+    return page(
+        f"{campaign.name}: {quantity(len(campaign.targets), 'target')}", header, tag("main", *_sections(overview))
+    )
 
 
 def _sections(overview: Overview) -> Iterator[Html]:
@@ -161,7 +163,8 @@ def _line(entry: LedgerEntry) -> Html:
 
 def _wave_text(wave: WaveState) -> str:
     of = wave.published + wave.to_publish
-    return f"{wave.name}: {len(wave.targets):,} targets, {wave.published:,} of {of:,} published, {wave.merged:,} merged"
+    targets = quantity(len(wave.targets), "target")
+    return f"{wave.name}: {targets}, {wave.published:,} of {of:,} published, {wave.merged:,} merged"
 
 
 def as_markdown(overview: Overview) -> str:

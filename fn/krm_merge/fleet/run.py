@@ -274,26 +274,12 @@ class Run:
         yield from self._record_outcomes(supervisor.outcomes(jobs, Counter() if self.scope.failed else crashes), digest)
 
     def _settings(self) -> Settings:
-        """What all jobs have in common. Raises PackageError where upstream's ref is gone, or names an older commit."""
-        ref = self.campaign.upstream.ref
-        before = self.ledger.upstream(ref)
-        try:
-            settings = settings_of(self.campaign, self.directory)
-            if settings.commit != before.commit and _seconds(settings.date) < _seconds(before.date):
-                moved = f"{ref} was at {before.commit[:12]} in the last run, and is at {settings.commit[:12]} now"
-                if not self.allows_older:
-                    raise PackageError(f"{moved}, which is older; if that is meant, run with --allow-older")
-        except UnavailableError:
-            raise
-        except PackageError as error:
-            self._note_upstream(replace(before, problem=line(str(error))))
-            raise
-        self._note_upstream(LedgerUpstream(ref, settings.commit, settings.date))
-        return settings
-
-    def _note_upstream(self, upstream: LedgerUpstream) -> None:
+        settings = current_settings(
+            self.campaign, self.directory, self.ledger, allows_older=self.allows_older, notes=not self.is_dry_run
+        )
         if not self.is_dry_run:
-            self.ledger.put_upstream(upstream)
+            self.ledger.put_upstream(LedgerUpstream(self.campaign.upstream.ref, settings.commit, settings.date))
+        return settings
 
     def _find_done(
         self, targets: Iterable[CampaignTarget], entries: Mapping[str, LedgerEntry], settings: str
@@ -385,10 +371,39 @@ def _seconds(date: str) -> int:
     return int(date.partition(" ")[0] or 0)
 
 
-def settings_of(campaign: Campaign, directory: CampaignDirectory) -> Settings:
-    """What all jobs have in common; upstream is asked once which commit its ref names. Raises PackageError."""
-    upstream = campaign.upstream
-    repositories = GitRepositories(directory.cache)
-    commit = repositories.resolve(upstream.repository, upstream.directory, upstream.ref).commit
-    date = repositories.committed_at(upstream.repository, commit)
+def current_settings(
+    campaign: Campaign, directory: CampaignDirectory, ledger: Ledger, *, allows_older: bool = False, notes: bool = True
+) -> Settings:
+    """What all jobs have in common. Raises PackageError where upstream's ref is gone, or names an older commit.
+
+    The ledger `notes` why, for those who look at the state.
+    """
+    ref = campaign.upstream.ref
+    before = ledger.upstream(ref)
+    try:
+        settings = settings_of(campaign, directory)
+        if not allows_older and settings.commit != before.commit and _seconds(settings.date) < _seconds(before.date):
+            moved = f"{ref} was at {before.commit[:12]} in the last run, and is at {settings.commit[:12]} now"
+            raise PackageError(f"{moved}, which is older; if that is meant: krm-merge fleet run --allow-older")
+    except UnavailableError:
+        raise
+    except PackageError as error:
+        if notes:
+            ledger.put_upstream(replace(before, problem=line(str(error))))
+        raise
+    return settings
+
+
+def settings_of(campaign: Campaign, directory: CampaignDirectory, known: LedgerUpstream | None = None) -> Settings:
+    """What all jobs have in common; upstream is asked which commit its ref names if none is `known`.
+
+    Raises PackageError.
+    """
+    if known is not None and known.commit:
+        commit, date = known.commit, known.date
+    else:
+        upstream = campaign.upstream
+        repositories = GitRepositories(directory.cache)
+        commit = repositories.resolve(upstream.repository, upstream.directory, upstream.ref).commit
+        date = repositories.committed_at(upstream.repository, commit)
     return Settings(campaign, commit, date, str(directory.cache), str(directory.temporary))

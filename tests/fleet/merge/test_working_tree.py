@@ -267,27 +267,17 @@ def test_wrong_fields_are_named(world: World) -> None:
     assert "publish.waves.canary" in done.stderr
 
 
-def retag(world: World, value: str, date: str) -> None:
-    """Upstream's tag names another commit, which was made at that time."""
-    upstream = world.place / "upstream"
-    write(upstream, {"shop/a.yaml": config_map("a", a=value, b="one")})
-    git(upstream, "add", "--all")
-    git(upstream, "-c", "user.name=u", "commit", "--quiet", f"--message={value}", f"--date={date}")
-    git(upstream, "rebase", "--quiet", "--committer-date-is-author-date", "HEAD~")
-    git(upstream, "tag", "--force", "v2")
-
-
 def test_a_version_that_moved_back_or_is_gone_stops_the_run(world: World) -> None:
     world.working_tree(1)
-    retag(world, "new", "2001-01-02T00:00:00Z")
+    world.retag("new", "2001-01-02T00:00:00Z")
     world.plan()
     assert world.fleet("run", "campaign").returncode == 0
-    retag(world, "newer", "2001-01-03T00:00:00Z")
+    world.retag("newer", "2001-01-03T00:00:00Z")
     assert world.fleet("run", "campaign").returncode == 0
-    retag(world, "older", "2001-01-01T00:00:00Z")
+    world.retag("older", "2001-01-01T00:00:00Z")
     done = world.fleet("run", "campaign")
     assert done.returncode == 3
-    assert "which is older; if that is meant, run with --allow-older" in done.stderr
+    assert "which is older; if that is meant: krm-merge fleet run --allow-older" in done.stderr
     assert "  a: newer\n" in (world.tree / "team-0/pkg-000/a.yaml").read_text()
     assert "upstream: v2 was at " in world.fleet("status", "campaign").stdout
     assert world.fleet("run", "campaign", "--allow-older").returncode == 0

@@ -178,7 +178,7 @@ def test_lost_access_says_nothing_about_a_pull_request(fleet: HostedFleet) -> No
     assert "give the token access to it" in done.stderr
     assert fleet.world.states() == {"unknown": 1, "open": 2}
     assert (
-        "wave canary: 1 targets, 1 of 1 published, 0 merged, 0 closed" in fleet.world.fleet("status", "campaign").stdout
+        "wave canary: 1 target, 1 of 1 published, 0 merged, 0 closed" in fleet.world.fleet("status", "campaign").stdout
     )
     fleet.server.repositories["acme/000"] = hidden
     assert fleet.publish().returncode == 0

@@ -66,6 +66,17 @@ def test_the_commit_is_made_again_where_its_copy_is_gone(world: World) -> None:
     assert head(places[0]) == commit
 
 
+def test_a_version_that_moved_back_is_not_published(world: World) -> None:
+    (place,) = merge_repositories(world, 1)
+    world.retag("older", "2001-01-01T00:00:00Z")
+    done = world.fleet("publish", "campaign", "--push-only")
+    assert (done.returncode, head(place)) == (3, "")
+    assert "which is older; if that is meant: krm-merge fleet run --allow-older" in done.stderr
+    assert "which is older" in world.fleet("status", "campaign").stdout
+    git(world.place / "upstream", "tag", "--delete", "v2")
+    assert world.fleet("close", "campaign").stdout == "no pull request to end\n"
+
+
 def test_a_commit_of_a_person_is_reported_and_kept(world: World) -> None:
     places = merge_repositories(world, 2)
     world.fleet("publish", "campaign", "--push-only")

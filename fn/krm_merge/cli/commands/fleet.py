@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,11 +30,12 @@ from krm_merge.fleet.conflicts import (
     rule_of,
     values_of,
 )
+from krm_merge.fleet.job import Settings
 from krm_merge.fleet.ledger import Ledger, LedgerUpstream, RequestState
 from krm_merge.fleet.overview import FORMS, Overview, as_json
 from krm_merge.fleet.publish import Publisher, Withdrawal
 from krm_merge.fleet.requests import Published
-from krm_merge.fleet.run import matches, settings_of
+from krm_merge.fleet.run import current_settings, matches, settings_of
 from krm_merge.forges.choice import Forges, ForgeSettings
 from krm_merge.forges.interface import Forge, Pace
 from krm_merge.git.program import signing_settings
@@ -43,7 +45,7 @@ from krm_merge.report import CHOICES, NATURES, MergeReport, shorten, yaml_text
 from krm_merge.resolve.api import Host
 from krm_merge.resolve.choices import ChoiceJournal
 from krm_merge.resolve.interface import OF_FLEET, Saved
-from krm_merge.safe_text import line
+from krm_merge.safe_text import line, quantity
 
 
 @fleet_command.command("status")
@@ -68,7 +70,7 @@ def status(directory: Path, reports: tuple[Path, ...], form: str) -> None:
     for wave in overview.waves:
         of = wave.published + wave.to_publish
         counts = f"{wave.published:,} of {of:,} published, {wave.merged:,} merged, {wave.closed:,} closed"
-        say(f"wave {wave.name}: {len(wave.targets):,} targets, {counts}", on_stdout=True)
+        say(f"wave {wave.name}: {quantity(len(wave.targets), 'target')}, {counts}", on_stdout=True)
     if overview.upstream.problem:
         say(f"upstream: {overview.upstream.problem}", on_stdout=True)
     show_messages(overview.messages)
@@ -313,6 +315,7 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
         place,
         campaign,
         options,
+        partial(current_settings, campaign, place),
         with_requests=not (options.push_only or options.direct),
         wave=wave,
         is_direct=options.direct,
@@ -334,7 +337,12 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
 
 @contextmanager
 def _publisher(
-    kind: type[AnyPublisher], place: CampaignDirectory, campaign: Campaign, options: RequestOptions, **more: Any
+    kind: type[AnyPublisher],
+    place: CampaignDirectory,
+    campaign: Campaign,
+    options: RequestOptions,
+    settings_for: Callable[[Ledger], Settings],
+    **more: Any,
 ) -> Iterator[AnyPublisher]:
     """A publisher of a campaign, with its forges at its pace; git has their tokens, too. `more` are its settings."""
     with place.lock(), Ledger.open(place.ledger, is_dry_run=options.dry_run) as ledger:
@@ -342,7 +350,7 @@ def _publisher(
         pace = Pace(options.pace, campaign.publishing.per_hour)
         forges = ForgeSettings.parse(options.forges, options.apis, pace)
         forges.share_tokens()
-        settings = settings_of(campaign, place)
+        settings = settings_for(ledger)
         signing = signing_settings(forced=options.sign)
         yield kind(place, campaign, ledger, settings, Forges(forges).of, options.dry_run, signing, **more)
 
@@ -431,7 +439,12 @@ def _withdraw(
 ) -> None:
     place = CampaignDirectory(directory)
     campaign = place.read()
-    with _publisher(Withdrawal, place, campaign, options) as withdrawal:
+
+    def settings_for(ledger: Ledger) -> Settings:
+        # Also where upstream's ref is gone, or names something else now.
+        return settings_of(campaign, place, ledger.upstream(campaign.upstream.ref))
+
+    with _publisher(Withdrawal, place, campaign, options, settings_for) as withdrawal:
         names = [name for name in campaign.targets if matches(name, only)]
         # A ledger that was lost or is of last week lacks some.
         problems = _show_events(withdrawal.look(names))["problem"]
