@@ -335,7 +335,7 @@ def _keeps_nulls(kptfile: Member) -> bool:
     """K1: whether the Kptfile of the package says that what is null in local stays null."""
     upstream = kptfile.root.get("upstream") if kptfile.place == KPTFILE else None
     keeps = upstream.get("preserveExplicitNull") if isinstance(upstream, MappingNode) else None
-    return False
+    return keeps is not None and keeps.canonical == ("bool", True)
 
 
 def _nearest(members: Triple) -> Member:
