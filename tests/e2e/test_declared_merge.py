@@ -226,18 +226,31 @@ def test_a_conflict_that_a_rule_settles_was_chosen(package: Package) -> None:
     assert "replicas: 7" in package.read("web.yaml")
 
 
-def test_two_merges_of_a_package_have_records_of_their_own(package: Package) -> None:
+@pytest.mark.parametrize("name", ["second", "merge"])
+def test_two_merges_of_a_package_have_records_of_their_own(package: Package, name: str) -> None:
     second = f"  - exec: {installed_program()}\n    configPath: second.yaml\n"
     package.replace("Kptfile", CAT, second + CAT)
-    package.write("second.yaml", function_config(2, 3, name="second", functionIdentity="smart"))
+    package.write("second.yaml", function_config(2, 3, name=name, functionIdentity="smart"))
     package.write("merge.yaml", function_config(1, 2, functionIdentity="smart"))
     package.render()
     types = [condition["type"] for condition in package.conditions]
-    assert types == [CONDITION, f"{CONDITION}.second"]
+    assert types == [CONDITION, f"{CONDITION}.{name}"]
     assert "replicas: 3" in package.read("web.yaml")
     package.replace("web.yaml", "replicas: 3", "replicas: 7")
     before = contents(package.root)
     package.render()
+    assert contents(package.root) == before
+
+
+def test_a_third_merge_of_one_name_is_refused(package: Package) -> None:
+    for number, file in enumerate(("second.yaml", "third.yaml"), 2):
+        package.replace("Kptfile", CAT, f"  - exec: {installed_program()}\n    configPath: {file}\n{CAT}")
+        package.write(file, function_config(number, number + 1, functionIdentity="smart"))
+    package.write("merge.yaml", function_config(1, 2, functionIdentity="smart"))
+    before = contents(package.root)
+    done = run("kpt", "fn", "render", package.root, "--allow-exec")
+    assert done.returncode == 1
+    assert "third.yaml need different names: give each a metadata.name of its own" in done.stderr
     assert contents(package.root) == before
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import yaml
 
 from e2e.hosts import Run, contents, installed_program, read_results, run, write_package
 
@@ -213,12 +212,6 @@ def test_eval_without_configuration_names_the_forms(package: Package) -> None:
     assert contents(package.folder) == before
 
 
-def test_only_kptfiles_need_be_given(package: Package) -> None:
-    succeed(package.eval("--match-kind", "Kptfile", function_config=config()))
-    assert package.read() == MERGED
-    assert package.read("resources/other.yaml") == OTHER
-
-
 # ---- text --------------------------------------------------------------------------------------------------------
 
 FIRST = "    # first\n    - image: gcr.io/kpt-fn/a:v0.1 # a\n      configMap:\n        x: '1' # ax\n"
@@ -254,11 +247,6 @@ def test_comments_stay_at_their_functions(make: Make, name: str) -> None:
     package = make({"Kptfile": mutators(FIRST, SECOND, THIRD)})
     succeed(package.eval(function_config=config(mutators(*PLAIN), mutators(*upstream))))
     assert package.read() == mutators(*merged)
-
-
-def test_no_annotation_of_the_host_stays(package: Package) -> None:
-    succeed(package.eval(function_config=config()))
-    assert "annotations" not in yaml.safe_load(package.read())["metadata"]
 
 
 def test_a_new_subpackage_gets_its_kptfile(make: Make) -> None:
