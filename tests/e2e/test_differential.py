@@ -541,7 +541,8 @@ def page() -> str:
 
 
 def test_the_page_has_the_list() -> None:
-    """Write the page anew with WRITE_GOLDEN_OUTPUT=1."""
+    """Write the page anew with WRITE_GOLDEN_OUTPUT=1; what is below, on kpt's own tables, has its own test."""
+    _, heading, tables = PAGE.read_text(encoding="utf-8").partition("\n## kpt's own tables\n")
     if os.environ.get("WRITE_GOLDEN_OUTPUT"):
-        PAGE.write_text(page(), encoding="utf-8")
-    assert PAGE.read_text(encoding="utf-8") == page()
+        PAGE.write_text(page() + heading + tables, encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == page() + heading + tables
