@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from forges.connected import URL, Time, connect, open_pull
@@ -94,40 +92,10 @@ class TestAddresses:
 
 
 class TestReading:
-    @pytest.mark.parametrize("page", [1, 2, 3, 100])
-    def test_reads_all_pages(self, forge: Forge, server: FakeForge, app: FakeRepository, page: int) -> None:
-        server.page = page
-        app.push("x", *(f"{number}.yaml" for number in range(7)))
-        for number in range(5):
-            app.open_pull("x", f"target-{number}", "", None, draft=False)
-        assert [pull.number for pull in forge.pull_requests(URL)] == [1, 2, 3, 4, 5]
-        assert forge.changed_files(URL, 1) == [f"{number}.yaml" for number in range(7)]
-
-    def test_tells_open_closed_and_merged(self, forge: Forge, app: FakeRepository) -> None:
-        app.open_pull("x", "main", "", None, draft=False)
-        app.open_pull("x", "main", "", None, draft=False, state="closed")
-        app.open_pull("x", "main", "", None, draft=False, state="closed", merged="a" * 40)
-        pulls = forge.pull_requests(URL)
-        assert [(pull.state, pull.merge_commit) for pull in pulls] == [
-            ("open", ""),
-            ("closed", ""),
-            ("merged", "a" * 40),
-        ]
-
-    def test_tells_branches_of_forks_from_ours(self, forge: Forge, app: FakeRepository) -> None:
+    def test_an_owner_may_have_a_fork_of_its_own_repository(self, forge: Forge, app: FakeRepository) -> None:
         app.push("x")
-        app.open_pull("x", "main", "", None, draft=False, fork="eve", author=None)
-        app.open_pull("x", "main", "", None, draft=False, fork="")
-        assert [pull.source_branch for pull in forge.pull_requests(URL)] == ["eve:x", "unknown:x"]
-        assert forge.pull_requests(URL)[0].author == ""
-        # GitHub tells forks apart by their owners, and an owner may have a fork of its own repository.
         app.open_pull("x", "main", "", None, draft=False, fork="acme")
-        assert open_pull(forge).number == 4
-
-    def test_gives_both_names_of_what_was_renamed(self, forge: Forge, app: FakeRepository) -> None:
-        pull = app.open_pull("x", "main", "", None, draft=False)
-        pull.files = [("new.yaml", "old.yaml"), ("b.yaml", ""), ("old.yaml", "")]
-        assert forge.changed_files(URL, 1) == ["b.yaml", "new.yaml", "old.yaml"]
+        assert open_pull(forge).number == 2
 
     def test_refuses_what_github_does_not_list(self, forge: Forge, server: FakeForge, app: FakeRepository) -> None:
         pull = app.open_pull("x", "main", "", None, draft=False)
@@ -143,41 +111,6 @@ class TestReading:
         link = f'<{server.api}/repos/acme/app/pulls?page=1>; rel="next"'
         server.faults += [Fault(200, {"Link": link}, []) for _ in range(2)]
         assert forge.pull_requests(URL) == []
-
-    @pytest.mark.parametrize(
-        "body",
-        [
-            None,
-            {},
-            {"message": "hello"},
-            [7],
-            [{}],
-            [
-                {
-                    "number": "1",
-                    "state": "open",
-                    "head": {"ref": "x", "sha": ""},
-                    "base": {"ref": "x"},
-                    "title": "",
-                    "body": "",
-                }
-            ],
-            [{"number": 1, "state": "open", "head": None, "base": {"ref": "x"}, "title": "", "body": ""}],
-            [{"number": 1, "state": "open", "head": {"ref": 5}, "base": {"ref": "x"}, "title": "", "body": ""}],
-        ],
-    )
-    def test_an_answer_of_another_shape(self, forge: Forge, server: FakeForge, body: Any) -> None:
-        server.faults.append(Fault(200, body=body))
-        with pytest.raises(ForgeError, match=r"^acme/app: listing .* the answer is not what .* correct the"):
-            forge.pull_requests(URL)
-
-    def test_follows_a_repository_that_was_renamed(self, forge: Forge, server: FakeForge) -> None:
-        server.moved["acme/app"] = "acme/renamed"
-        server.repositories["acme/renamed"] = renamed = FakeRepository()
-        renamed.push("x", "a.yaml")
-        assert open_pull(forge) == forge.pull_requests(URL)[0]
-        forge.edit(URL, 1, "Other", "")
-        assert renamed.pulls[0].title == "Other"
 
     def test_ends_where_redirects_go_in_circles(self, forge: Forge, server: FakeForge) -> None:
         server.moved["acme/app"] = "acme/app"

@@ -158,15 +158,6 @@ class TestToken:
     def test_may_end_with_a_line(self, server: FakeForge, time: Time) -> None:
         assert connect(server, time, token=f"{TOKEN}\n").pull_requests(URL) == []
 
-    @pytest.mark.parametrize("method", ["GET", "POST"])
-    def test_goes_to_no_other_server(self, forge: Forge, server: FakeForge, app: FakeRepository, method: str) -> None:
-        app.push("x")
-        with FakeGitHub(TOKEN) as other:
-            server.elsewhere = other.api
-            with pytest.raises(ForgeError, match=r"sends us to http://127\.0\.0\.1, which gets no token"):
-                forge.pull_requests(URL) if method == "GET" else open_pull(forge)
-            assert not other.seen
-
     @pytest.mark.parametrize(
         "where", ["http://{}/next", "//{}/next", "https://127.0.0.1/next", "http://[", "file:///x"]
     )
