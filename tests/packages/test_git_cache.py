@@ -1,16 +1,16 @@
-"""The user's cache: private, limited, the least recently used copies go first, and `krm-merge cache`."""
+"""The user's cache: private, limited, the least recently used copies go first."""
 
 from __future__ import annotations
 
-import json
 import os
+from hashlib import sha256
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from e2e.hosts import GIT_ENVIRONMENT
-from e2e.in_process import krm_merge
+from krm_merge.errors import KrmMergeError
 from krm_merge.packages.files.tree import PackageError
 from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.git_cache import CACHE_VARIABLE, GitCache
@@ -39,15 +39,15 @@ def upstream(place: Path, kilobytes: int = 400) -> tuple[Repository, str]:
 
 
 def fetch(place: Path, kilobytes: int = 400) -> str:
-    """Fetches a repository of that size, as one command does; gives its address."""
+    """Fetches a repository of that size, as one command does; gives the name of its copy."""
     repository, commit = upstream(place, kilobytes)
     GitRepositories().tree(str(repository.path), "/", commit)
-    return str(repository.path)
+    return sha256(str(repository.path).encode()).hexdigest()[:32]
 
 
-def addresses_in(cache: Path) -> list[str]:
-    """The addresses of the copies, the least recently used first."""
-    return [copy.address for copy in GitCache(cache).copies()]
+def names_in(cache: Path) -> list[str]:
+    """The names of the copies, the least recently used first."""
+    return [copy.place.name for copy in GitCache(cache).copies()]
 
 
 def used(cache: Path, seconds_ago: int) -> None:
@@ -61,12 +61,12 @@ def test_the_least_recently_used_copies_go_first(tmp_path: Path, cache: Path) ->
     for name in ("a", "b"):
         names.append(fetch(tmp_path / name))
         used(cache, 10)
-    assert addresses_in(cache) == names
+    assert names_in(cache) == names
     # Using the first one again makes the second one the oldest.
-    GitRepositories().tree(names[0], "/", Repository(Path(names[0])).commit({"b": "1"}))
+    GitRepositories().tree(str(tmp_path / "a"), "/", Repository(tmp_path / "a").commit({"b": "1"}))
     used(cache, 10)
     third = fetch(tmp_path / "c")
-    assert addresses_in(cache) == [names[0], third]
+    assert names_in(cache) == [names[0], third]
     assert sum(copy.size for copy in GitCache(cache).copies()) <= 1_000_000
 
 
@@ -76,10 +76,10 @@ def test_what_a_command_uses_stays_as_long_as_it_runs(tmp_path: Path, cache: Pat
     for _ in range(2):
         for repository, commit in upstreams:
             assert set(repositories.tree(str(repository.path), "/", commit)) == {"a.bin"}
-    assert len(addresses_in(cache)) == 2
+    assert len(names_in(cache)) == 2
     used(cache, 10)
     third = fetch(tmp_path / "c", 700)
-    assert addresses_in(cache) == [third]
+    assert names_in(cache) == [third]
 
 
 def test_a_copy_that_grew_too_large_is_made_again(tmp_path: Path, cache: Path) -> None:
@@ -94,15 +94,14 @@ def test_a_copy_that_grew_too_large_is_made_again(tmp_path: Path, cache: Path) -
 
 
 def test_another_process_that_uses_a_copy_keeps_it(tmp_path: Path, cache: Path) -> None:
-    address = fetch(tmp_path / "a", 700)
-    (copy,) = GitCache(cache).copies()
-    with GitCache(cache).open(copy.place.name, address):
+    name = fetch(tmp_path / "a", 700)
+    with GitCache(cache).open(name):
         used(cache, 10)
         fetch(tmp_path / "b", 700)
-        assert address in addresses_in(cache)
-        assert GitCache(cache).clean() != []
-        assert addresses_in(cache) == [address]
-    assert [entry.address for entry in GitCache(cache).clean()] == [address]
+        assert name in names_in(cache)
+    used(cache, 10)
+    third = fetch(tmp_path / "c", 700)
+    assert names_in(cache) == [third]
 
 
 def test_copies_of_components_stay_while_one_of_them_is_used(cache: Path) -> None:
@@ -112,10 +111,7 @@ def test_copies_of_components_stay_while_one_of_them_is_used(cache: Path) -> Non
     (place / "pack").write_bytes(bytes(2_000_000))
     GitCache(cache).trim()
     using.trim()
-    assert addresses_in(cache) == ["app-123"]
-    assert GitCache(cache).clean() == []
-    del using
-    assert [copy.place for copy in GitCache(cache).copies()] == [place]
+    assert names_in(cache) == ["app-123"]
 
 
 @pytest.mark.parametrize("is_there", [False, True])
@@ -148,8 +144,8 @@ def test_the_copies_of_another_user_are_not_trusted(
 
 def test_a_limit_that_is_no_number_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(LIMIT, "much")
-    done = krm_merge("cache", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (3, f"error {LIMIT} is 'much' in the environment; give a whole number\n")
+    with pytest.raises(KrmMergeError, match=f"{LIMIT} is 'much' in the environment; give a whole number"):
+        fetch(tmp_path / "a")
 
 
 def test_without_room_nothing_is_kept_for_the_next_command(
@@ -158,29 +154,4 @@ def test_without_room_nothing_is_kept_for_the_next_command(
     monkeypatch.setenv(LIMIT, "0")
     fetch(tmp_path / "a")
     second = fetch(tmp_path / "b")
-    assert addresses_in(cache) == [second]
-
-
-def test_the_command_shows_and_cleans_it(tmp_path: Path, cache: Path) -> None:
-    repository, commit = upstream(tmp_path / "a")
-    address = f"file://user:hunter2@{repository.path}"
-    assert krm_merge("cache", cwd=tmp_path).stdout == f"{cache}: 0 repositories, 0.0 MB of 1 MB\n"
-    GitRepositories().tree(address, "/", commit)
-    used(cache, 10)
-    fetch(tmp_path / "b")
-    done = krm_merge("cache", cwd=tmp_path)
-    assert done.returncode == 0
-    assert "hunter2" not in done.stdout
-    first, second, summary = done.stdout.splitlines()
-    assert str(tmp_path / "a") in first
-    assert second.split()[:2] == ["0.4", "MB"]
-    assert summary.startswith(f"{cache}: 2 repositories, 0.")
-    assert summary.endswith(" MB of 1 MB")
-    listed = json.loads(krm_merge("cache", "--format", "json", cwd=tmp_path).stdout)
-    assert [entry["repository"] for entry in listed["repositories"]] == addresses_in(cache)
-    assert (listed["directory"], listed["limit"]) == (str(cache), 1_000_000)
-    cleaned = krm_merge("cache", "--clean", cwd=tmp_path).stdout.splitlines()
-    assert cleaned[0].startswith("removed: 2 repositories, 0.")
-    assert cleaned[1] == f"{cache}: 0 repositories, 0.0 MB of 1 MB"
-    assert list((cache / "git").iterdir()) == []
-    assert json.loads(krm_merge("cache", "--clean", "--format=json", cwd=tmp_path).stdout)["removed"] == []
+    assert names_in(cache) == [second]

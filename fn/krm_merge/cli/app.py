@@ -21,7 +21,6 @@ from krm_merge.packages import collect_notes
 from krm_merge.safe_text import internal_error, let_go, lines
 
 _SHARED_MODULES = {
-    "cache": "settings",
     "completion": "reference",
     "config": "settings",
     "diff": "compare",

@@ -161,7 +161,6 @@ GROUPS = {
     "Set up and look up": {
         "check": "Find mistakes in packages before an update or kpt does.",
         "names": "Name functions of pipelines, so that updates recognise them.",
-        "cache": "Show and remove cached copies of git repositories.",
         "completion": "Print the completion script for bash, zsh or fish.",
         "help": "Show the page of a topic, a rule or a command.",
     },

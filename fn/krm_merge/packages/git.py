@@ -256,7 +256,7 @@ class GitRepositories:
     def _open(self, repository: str) -> Iterator[Store]:
         """The copy of a repository, for this program alone as long as it is used."""
         # An address has characters that no file name may have.
-        with self._cache.open(hashlib.sha256(repository.encode()).hexdigest()[:32], repository) as directory:
+        with self._cache.open(hashlib.sha256(repository.encode()).hexdigest()[:32]) as directory:
             status = directory.stat()
             # A copy that another process removed meanwhile is another one.
             identity = (status.st_dev, status.st_ino)

@@ -11,7 +11,6 @@ from pathlib import Path
 from krm_merge.limits import CACHE_MB
 from krm_merge.packages.files.tree import PackageError, reason
 from krm_merge.posix import file_locks, is_at, is_own
-from krm_merge.safe_text import bare_address
 from krm_merge.startup import frozen
 
 CACHE_VARIABLE = "KRM_MERGE_CACHE_DIR"
@@ -19,18 +18,14 @@ CACHE_VARIABLE = "KRM_MERGE_CACHE_DIR"
 _PACKAGES, _COMPONENTS = "git", "components"
 """Folders of copies: each of the first has a lock of its own, the second one lock for all."""
 _REMOVED = ".removed-"
-_ADDRESS = "description"
-"""The file of a bare repository that is for people: it has the repository's address."""
-_UNNAMED = "Unnamed repository"
 _REMEDY = f"set {CACHE_VARIABLE} to another directory"
 
 
 @frozen
 class CachedRepository:
-    """A copy of a repository: its address, its size in bytes, and when it was used last, in seconds since 1970."""
+    """A copy of a repository: its size in bytes, and when it was used last, in seconds since 1970."""
 
     place: Path
-    address: str
     size: int
     used_at: float
 
@@ -45,7 +40,7 @@ class GitCache:
         self._hold: int | None = None
 
     @contextmanager
-    def open(self, name: str, address: str) -> Iterator[Path]:
+    def open(self, name: str) -> Iterator[Path]:
         """The directory of a copy, for this process alone; it may be empty. Raises PackageError."""
         place = self._folder(_PACKAGES) / name
         if place not in self._used and _size_of(place) > CACHE_MB.value() * 10**6:
@@ -58,7 +53,6 @@ class GitCache:
                 # A git that was killed left it: under our lock no other one runs here.
                 lock.unlink(missing_ok=True)
             yield place
-            _name(place, address)
         finally:
             os.close(handle)
 
@@ -83,7 +77,7 @@ class GitCache:
         for folder in (_PACKAGES, _COMPONENTS):
             for place in (self.place / folder).glob("[!.]*"):
                 with suppress(FileNotFoundError):  # another process removes it
-                    copies.append(CachedRepository(place, _address_of(place), _size_of(place), place.stat().st_mtime))
+                    copies.append(CachedRepository(place, _size_of(place), place.stat().st_mtime))
         return sorted(copies, key=lambda copy: copy.used_at)
 
     def trim(self) -> None:
@@ -94,10 +88,6 @@ class GitCache:
             # Those of this process may be in use although nothing locks them now.
             if size > most and copy.place not in self._used and _remove(copy.place):
                 size -= copy.size
-
-    def clean(self) -> list[CachedRepository]:
-        """Removes all copies that no process uses; gives those."""
-        return [copy for copy in self.copies() if _remove(copy.place)]
 
     def _folder(self, name: str) -> Path:
         """A folder for copies that is private: they may be of private repositories."""
@@ -176,19 +166,3 @@ def _size_of(place: Path) -> int:
             with suppress(FileNotFoundError):
                 size += os.lstat(os.path.join(folder, name)).st_size
     return size
-
-
-def _name(place: Path, address: str) -> None:
-    """Writes down whose copy it is, without credentials."""
-    bare = bare_address(address)
-    if _address_of(place) != bare:
-        with suppress(OSError):
-            (place / _ADDRESS).write_text(f"{bare}\n", encoding="utf-8", errors="surrogateescape")
-
-
-def _address_of(place: Path) -> str:
-    try:
-        text = (place / _ADDRESS).read_text(encoding="utf-8", errors="surrogateescape").strip()
-    except OSError:
-        text = ""
-    return place.name if not text or text.startswith(_UNNAMED) else text

@@ -1,4 +1,4 @@
-"""`krm-merge config`: git set up for merges; `krm-merge cache`: the copies of repositories that are kept."""
+"""`krm-merge config`: the functionConfig of an update, and what runs functions."""
 
 from __future__ import annotations
 
@@ -6,21 +6,16 @@ import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
-from krm_merge.cli import options
 from krm_merge.cli import options as common
-from krm_merge.cli.output import STDOUT, opened_package, print_json, say, show_results, write_result
+from krm_merge.cli.output import STDOUT, opened_package, say, show_results, write_result
 from krm_merge.krm import KPTFILE, Results
-from krm_merge.limits import CACHE_MB
 from krm_merge.packages import (
     CONFIG_FILE,
-    CachedRepository,
     File,
-    GitCache,
     GitRepositories,
     KptfileText,
     Lock,
@@ -31,8 +26,6 @@ from krm_merge.packages import (
     merge_function_config,
     remove_function,
 )
-from krm_merge.safe_text import line, quantity
-from krm_merge.text import Value
 
 IMAGE = "localhost/krm-merge:dev"
 """What `make image` builds: nothing is published yet (docs/releasing.md)."""
@@ -147,45 +140,3 @@ def _versions(local: Tree, before: str | None, after: str) -> tuple[Tree, Tree, 
     version = repositories.resolve(upstream.repository, upstream.directory, after)
     updated = repositories.tree(upstream.repository, upstream.directory, version.commit)
     return original, updated, Lock(upstream.repository, upstream.directory, version.ref, version.commit)
-
-
-@click.command("cache")
-@click.option("--clean", is_flag=True, help="Remove all copies that no other krm-merge is using.")
-@options.form
-def cache_command(clean: bool, form: str) -> None:
-    """Show the copies of git repositories that are kept, the least recently used first.
-
-    They are in the directory that KRM_MERGE_CACHE_DIR names, by default ~/.cache/krm-merge, and take at most as many
-    megabytes as KRM_MERGE_CACHE_MB says, by default 2000: the least recently used ones make room for others. All of
-    them may be removed at any time; what is needed is fetched again.
-
-    \b
-    Example:  krm-merge cache --clean
-    """
-    cache = GitCache()
-    removed = cache.clean() if clean else []
-    copies = cache.copies()
-    if form == "json":
-        value: dict[str, Value] = {"directory": str(cache.place), "limit": CACHE_MB.value() * 10**6}
-        value["repositories"] = [_value(copy) for copy in copies]
-        print_json(value | ({"removed": [_value(copy) for copy in removed]} if clean else {}))
-        return
-    for copy in copies:
-        day = datetime.fromtimestamp(copy.used_at).astimezone().date().isoformat()
-        click.echo(f"{_megabytes(copy.size):>12}  {day}  {line(copy.address)}")
-    if clean:
-        click.echo(f"removed: {_size(removed)}")
-    click.echo(f"{cache.place}: {_size(copies)} of {CACHE_MB.value():,} MB")
-
-
-def _value(copy: CachedRepository) -> dict[str, Value]:
-    used = datetime.fromtimestamp(copy.used_at, UTC).isoformat(timespec="seconds")
-    return {"repository": copy.address, "directory": str(copy.place), "size": copy.size, "used": used}
-
-
-def _size(copies: list[CachedRepository]) -> str:
-    return f"{quantity(len(copies), 'repository')}, {_megabytes(sum(copy.size for copy in copies))}"
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 10**6:,.1f} MB"
