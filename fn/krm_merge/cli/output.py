@@ -44,15 +44,13 @@ if TYPE_CHECKING:
 
 REFUSED: Final = 1
 FAILED: Final = 3
-_FORMS = ("json", "jsonl")
 JSON_ERRORS: Final = "krm_merge.json_errors"
 """Where click's context has whether `errors_printed` is to print errors of it and of the commands in it."""
 
 
 def is_json_wanted(arguments: Sequence[str]) -> bool:
     """Whether `--format` asks for JSON. Read from the arguments, because wrong usage is an error before options are."""
-    pairs = set(pairwise(arguments))
-    return any(f"--format={form}" in arguments or ("--format", form) in pairs for form in _FORMS)
+    return "--format=json" in arguments or ("--format", "json") in pairwise(arguments)
 
 
 @contextmanager

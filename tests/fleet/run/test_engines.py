@@ -84,11 +84,10 @@ def test_dask_with_tls_and_a_worker_killed(
         assert workers.address.startswith("tls://")
         for name, value in workers.environment.items():
             monkeypatch.setenv(name, value)
-        command = [sys.executable, "-m", "krm_merge", "fleet", "run", "campaign", "--format", "jsonl"]
+        command = [sys.executable, "-m", "krm_merge", "fleet", "run", "campaign"]
         command += ["--engine", "dask", "--scheduler", workers.address]
-        run = subprocess.Popen(command, cwd=world.place, stdout=subprocess.PIPE)
-        assert run.stdout is not None
-        run.stdout.readline()
+        run = subprocess.Popen(command, cwd=world.place, stdout=subprocess.DEVNULL)
+        wait_until(lambda: run.poll() is not None or any(world.tree.glob("team-*/*/new.yaml")))
         workers.kill_worker()
         workers.add_worker()
         run.communicate()

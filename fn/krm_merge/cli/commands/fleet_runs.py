@@ -13,13 +13,13 @@ from glob import glob
 from pathlib import Path
 from shlex import quote
 from time import monotonic
-from typing import Any, TypeAlias
 
 import click
 
 from krm_merge.cli import forges as forge_options
 from krm_merge.cli.options import Subcommands, choice_option, options_as
 from krm_merge.cli.output import command_of, say, show_ways
+from krm_merge.cli.terminal import stages
 from krm_merge.fleet.campaign import (
     CAMPAIGN_FILE,
     TARGETS_FILE,
@@ -42,7 +42,7 @@ from krm_merge.git.program import take_credentials, variable_of
 from krm_merge.krm import processors
 from krm_merge.merge import OnConflict
 from krm_merge.packages import GitRepositories, PackageError, read_file
-from krm_merge.safe_text import json_text, quantity
+from krm_merge.safe_text import quantity
 
 _SECONDS_BETWEEN_LINES = 10.0
 _STATES_IN_LINES: tuple[TargetState, ...] = ("clean", "conflicts", "failed")
@@ -56,21 +56,18 @@ def fleet_command() -> None:
     """
 
 
-Shown: TypeAlias = "Callable[[RunEvent, Progress], None]"
-"""Shows the progress after an event."""
-
-
 class Progress:
-    """Shows the progress of a run."""
+    """Counts what happens in a run, and shows it: on a terminal at once, elsewhere in a line every ten seconds."""
 
-    def __init__(self, show: Shown) -> None:
-        """Every event is shown."""
-        self.total = self.looked_at = 0
+    def __init__(self, show: Callable[[str], None], seconds: float) -> None:
+        """`show` prints a line, at most one in so many `seconds`."""
+        self.looked_at = 0
         self.names: list[str] = []
         self.states: Counter[TargetState] = Counter()
         """How many targets ended in which state."""
-        self._shown = show
+        self._show, self._pause = show, seconds
         self._started = monotonic()
+        self._next = self._started + seconds
 
     @property
     def seconds(self) -> float:
@@ -88,79 +85,27 @@ class Progress:
 
     def show(self, event: RunEvent, total: int) -> None:
         """Counts an event, and shows it."""
-        self.total = total
         self.names.append(event.target)
         if event.outcome is None:
             self.looked_at += 1
         else:
             self.states[event.outcome.state] += 1
-        self._shown(event, self)
-
-
-@contextmanager
-def progress_on(form: str) -> Iterator[Progress]:
-    """The progress of a run in the form that was asked for."""
-    if form == "jsonl":
-        progress = Progress(_as_json)
-        yield progress
-        end: dict[str, Any] = {"event": "end", "seconds": round(progress.seconds, 3)}
-        end |= {"total": progress.total, "looked": progress.looked_at}
-        click.echo(json_text(end | progress.counts()))
-    elif sys.stderr.isatty():
-        with _bar() as show:
-            yield Progress(show)
-    else:
-        yield Progress(_Lines())
-
-
-def _as_json(event: RunEvent, progress: Progress) -> None:
-    value: dict[str, Any] = {"event": "target", "target": event.target}
-    if event.outcome is None:
-        value["looked"] = True
-    else:
-        outcome = event.outcome
-        value |= {"state": outcome.state, "files": outcome.files, "conflicts": len(outcome.conflicts)}
-        value |= {"seconds": round(outcome.seconds, 3)}
-        value |= {"message": outcome.message} if outcome.message else {}
-        value |= {"class": outcome.failure} if outcome.failure else {}
-    click.echo(json_text(value | {"done": len(progress.names), "total": progress.total}))
-
-
-class _Lines:
-    """A line every ten seconds."""
-
-    def __init__(self) -> None:
-        self._next = monotonic() + _SECONDS_BETWEEN_LINES
-
-    def __call__(self, event: RunEvent, progress: Progress) -> None:
         if monotonic() >= self._next:
-            self._next = monotonic() + _SECONDS_BETWEEN_LINES
-            say(_line(progress))
+            self._next = monotonic() + self._pause
+            self._show(self._line(total))
 
-
-def _line(progress: Progress) -> str:
-    done = len(progress.names)
-    rate = done / progress.seconds if progress.seconds else 0.0
-    left = f", {(progress.total - done) / rate:.0f} s left" if rate else ""
-    counts = ", ".join(f"{progress.states[state]:,} {state}" for state in _STATES_IN_LINES)
-    return f"{done:,} of {progress.total:,}: {counts}; {rate:.0f} a second{left}"
+    def _line(self, total: int) -> str:
+        done = len(self.names)
+        rate = done / self.seconds if self.seconds else 0.0
+        left = f", {(total - done) / rate:.0f} s left" if rate else ""
+        counts = ", ".join(f"{self.states[state]:,} {state}" for state in _STATES_IN_LINES)
+        return f"{done:,} of {total:,}: {counts}; {rate:.0f} a second{left}"
 
 
 @contextmanager
-def _bar() -> Iterator[Shown]:
-    from rich import console
-    from rich import progress as bars
-
-    described = bars.TextColumn("{task.description}")
-    columns = (bars.BarColumn(), bars.MofNCompleteColumn(), described, bars.TimeRemainingColumn())
-    with bars.Progress(*columns, console=console.Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("")
-
-        def show(event: RunEvent, progress: Progress) -> None:
-            about = _line(progress).partition(": ")[2]
-            bar.update(task, total=progress.total, completed=len(progress.names), description=about)
-
-        yield show
+def _progress() -> Iterator[Progress]:
+    with stages("merging") as stage:
+        yield Progress(stage, 0.0) if sys.stderr.isatty() else Progress(say, _SECONDS_BETWEEN_LINES)
 
 
 _MOST_LINES = 20
@@ -348,7 +293,6 @@ class FleetRunOptions:
     timeout: float
     allow_older: bool
     dry_run: bool
-    form: str
 
 
 @fleet_command.command("run")
@@ -374,9 +318,6 @@ class FleetRunOptions:
 )
 @click.option("--allow-older", is_flag=True, help="Take the version even if it is older than the last run's.")
 @click.option("--dry-run", is_flag=True, help="Show what would become of each target, and change nothing.")
-@choice_option(
-    ["text", "jsonl"], "--format", "form", help="With jsonl, print one event per line on stdout, errors included."
-)
 @options_as(FleetRunOptions)
 def run(directory: Path, options: FleetRunOptions) -> None:
     """Merge the campaign in DIR: each target takes the new version, as with `krm-merge update`.
@@ -397,13 +338,13 @@ def run(directory: Path, options: FleetRunOptions) -> None:
         this = Run(
             place, campaign, ledger, chosen, scope, options.dry_run, options.timeout, allows_older=options.allow_older
         )
-        with progress_on(options.form) as progress:
+        with _progress() as progress:
             for event in this.events():
                 progress.show(event, this.total)
         entries = ledger.entries()
         if not this.total:
             say("no target is left for that" if campaign.targets else "the campaign has no targets", on_stdout=True)
-        elif options.form == "text":
+        else:
             _summarise_run(progress, list(entries.values()), directory, dry_run=options.dry_run)
             if not options.dry_run:
                 _show_conflicts(groups_of(ledger.conflicts()), campaign, directory)
