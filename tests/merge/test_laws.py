@@ -131,9 +131,9 @@ def test_f_no_local_change_disappears_without_a_result(triple: Triple, policy: s
 
 @given(triples(), IDENTITIES, POLICIES)
 def test_g_the_result_has_no_fault_that_no_input_had(triple: Triple, identity: str, policy: str) -> None:
-    inherited = {fault.kind for text in triple for fault in faults(tree(text))}
+    inherited = {fault.problem for text in triple for fault in faults(tree(text))}
     merged = merge(*triple, identity, policy)
-    assert {fault.kind for fault in faults(merged.root)} <= inherited
+    assert {fault.problem for fault in faults(merged.root)} <= inherited
     assert shells(merged.root) <= set().union(*(shells(tree(text)) for text in triple))
 
 
