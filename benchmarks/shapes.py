@@ -20,15 +20,28 @@ MEGABYTE = 1_000_000
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
 CONFIG = "functionConfig:\n  apiVersion: fn.kpt.dev/v1alpha1\n  kind: MergePackage\n  metadata:\n    name: merge\n"
 KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: shop\n"
+PIPELINE = """pipeline:
+  mutators:
+  - image: ghcr.io/kptdev/krm-functions-catalog/apply-setters:v0.2
+    configMap: {namespace: prod, registry: registry.example.com/shop}
+  - image: ghcr.io/kptdev/krm-functions-catalog/set-namespace:v0.4
+    configMap: {namespace: prod}
+  - image: ghcr.io/kptdev/krm-functions-catalog/set-annotations:v0.1
+    configMap: {owner: platform}
+"""
+RENDERED = (("owner", "platform"),)
+"""The annotations of `PIPELINE`; its namespace is `prod`."""
 KINDS = (deployment, service, config_map, dashboard, deployment, service, config_map, custom_resource_definition)
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a version makes of a resource; `annotations` are those that kpt adds to an item."""
+    """What a version makes of a resource; `annotations` are those that functions and kpt add to an item."""
 
     tag: str = "v1"
     replicas: int = 2
+    namespace: str = "shop"
+    suffix: str = ""
     annotations: tuple[tuple[str, str], ...] = ()
 
 
@@ -57,7 +70,10 @@ def of_all_kinds(number: int, state: State) -> str:
     end = next(at for at in range(start, len(lines)) if not lines[at].startswith("      "))
     annotations = (("example.com/tag", state.tag), ("example.com/replicas", str(state.replicas)), *state.annotations)
     lines[start:end] = [f"      {name}: '{value}'\n" for name, value in annotations]
-    return "".join(line[2:] if line.strip() else line for line in lines)
+    text = "".join(line[2:] if line.strip() else line for line in lines)
+    text = text.replace("\n  namespace: shop", f"\n  namespace: {state.namespace}", 1)
+    name = next(line for line in text.splitlines() if line.startswith("  name: "))
+    return text.replace(name, name + state.suffix, 1)
 
 
 def with_flow_metadata(number: int, state: State) -> str:
@@ -101,12 +117,20 @@ def large(number: int, state: State) -> str:
 class Shape:
     """How resources are written, and which of a hundred change: upstream, and locally the same ones.
 
-    In `conflict` both sides change one field, else two fields of their own.
+    In `conflict` both sides change one field, else two fields of their own. Upstream `renames` one of so many. A
+    `rendered` package is of all kinds, and local has what the functions of its pipeline gave it.
     """
 
     written: Written
     percent: int = 1
     conflict: bool = False
+    rendered: bool = False
+    renames: int = 0
+
+    @property
+    def pipeline(self) -> str:
+        """That of the Kptfile, '' without one."""
+        return PIPELINE if self.rendered else ""
 
     def documents(self, version: str, resources: int) -> Iterator[tuple[int, State]]:
         """The resources of a version."""
@@ -116,6 +140,10 @@ class Shape:
                 state = State(tag="v2")
             if number % 100 < self.percent and version == "local":
                 state = State(tag="v3") if self.conflict else State(replicas=5)
+            if self.renames and number % self.renames == 0 and version == "upstream":
+                state = replace(state, suffix="-of-shop")
+            if self.rendered and version == "local":
+                state = replace(state, namespace="prod", annotations=RENDERED)
             yield number, state
 
 
@@ -131,6 +159,10 @@ SHAPES = {
     "backslashes": Shape(with_backslashes),
     "many-small": Shape(small),
     "few-large": Shape(large, percent=100),
+    "rendered": Shape(of_all_kinds, rendered=True),
+    "rendered-all-edited": Shape(of_all_kinds, percent=100, rendered=True),
+    "rendered-all-in-conflict": Shape(of_all_kinds, percent=100, conflict=True, rendered=True),
+    "rendered-third-renamed": Shape(of_all_kinds, percent=100, rendered=True, renames=3),
 }
 
 
@@ -195,13 +227,13 @@ COLLECTIONS = {f"one-of-{kind}": (kind, False) for kind in GROWING} | {
 def package(shape: Shape, resources: int) -> Iterator[str]:
     """A ResourceList with this many resources beside the Kptfile."""
     yield HEAD
-    yield as_item(KPTFILE + _indent(_annotations("Kptfile", 0), 2))
+    yield as_item(KPTFILE + _indent(_annotations("Kptfile", 0), 2) + shape.pipeline)
     for number, state in shape.documents("local", resources):
-        place = f"part-{number // 100}/app-{number}.yaml"
-        yield as_item(shape.written(number, replace(state, annotations=_place(place, number + 1))))
+        place = _place(f"part-{number // 100}/app-{number}.yaml", number + 1)
+        yield as_item(shape.written(number, replace(state, annotations=(*state.annotations, *place))))
     yield CONFIG
     for version in ("original", "upstream"):
-        yield f"  {version}: |\n" + _indent(KPTFILE, 4)
+        yield f"  {version}: |\n" + _indent(KPTFILE + shape.pipeline, 4)
         for number, state in shape.documents(version, resources):
             yield _indent("---\n" + shape.written(number, state), 4)
 

@@ -42,6 +42,10 @@ SHAPES = (
     "backslashes",
     "many-small",
     "few-large",
+    "rendered",
+    "rendered-all-edited",
+    "rendered-all-in-conflict",
+    "rendered-third-renamed",
 )
 """Those of benchmarks.shapes, which is not imported: a child's peak counts from its parent's size."""
 

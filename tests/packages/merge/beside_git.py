@@ -19,6 +19,7 @@ from generated.facts import KEY, Facts, Identity, Place, facts, is_yaml
 from generated.texts import Triple
 from generated.written import COMMON_COMMENTS, Texts
 from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.lines.three_way import SETTER
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, File
 from krm_merge.packages.merge.trees import merge_trees
@@ -270,8 +271,8 @@ def _leaves(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterator[F
     after = facts(path, merged.files.get(path, ""))
     if not is_yaml(path) or after is None or _rename_note(read):
         return
-    if any("cannot be merged by lines" in warning.message for warning in merged.warnings(path)):
-        # R4: the whole file is one conflict.
+    if any("cannot be merged by lines" in w.message or w.rule == "W2" for w in merged.warnings(path)):
+        # R4: the whole file is one conflict. W2: it is reported as one that cannot be edited.
         return
     four = [*read, after]
     everywhere = set.intersection(*(set(side.identities) for side in four))
@@ -316,6 +317,9 @@ def _beside_git(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterat
         if warnings and "cannot be told apart" in warnings[0].message:
             # L3: a list that merging again would change is a conflict, whatever its lines say (law D).
             yield Failure("differs: a list that is not stable", path, warnings[0].message)
+        elif warnings and warnings[0].rule == "V8" and SETTER in warnings[0].message:
+            # H: lines would have a setter set what it sets on no side.
+            yield Failure("differs: a setter of what one side renamed", path, warnings[0].message)
         elif warnings:
             what = {"R1": "a likely rename"}.get(warnings[0].rule, "conflict")
             yield Failure(f"H: {what}{note}", path, f"{warnings[0].rule}: {warnings[0].message}")
@@ -419,15 +423,18 @@ def _gone(before: Facts, after: Facts) -> list[Identity]:
 
 
 def _is_plain_rename(before: Facts, after: Facts) -> bool:
-    """Whether one resource has another name or namespace and is nearly the same otherwise: nobody takes it for two."""
+    """Whether one resource has another name or namespace and is the same otherwise (R1)."""
     gone, new = _gone(before, after), _gone(after, before)
     if len(gone) != 1 or len(new) != 1 or gone[0][:2] != new[0][:2]:
         return False
     names, other = (
-        {(place[1], value) for place, value in side.scalars if place[0] == identity and place[1][:1] != ("metadata",)}
+        {(at, value) for (resource, at), value in side.scalars if resource == identity and at not in _NAMES}
         for side, identity in ((before, gone[0]), (after, new[0]))
     )
-    return len(names & other) >= 0.8 * len(names | other) and len(names & other) > 4
+    return names == other
+
+
+_NAMES = (("metadata", "name"), ("metadata", "namespace"))
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -10,6 +11,7 @@ from krm_merge.merge.decisions.decision import Comment, Decision, Edit, Replace,
 from krm_merge.merge.values.pipeline import faults
 from krm_merge.merge.writing.comments import with_merged_comments
 from krm_merge.schema import Redaction
+from krm_merge.startup import pattern
 from krm_merge.text import (
     Canonical,
     Editor,
@@ -185,7 +187,7 @@ def merged_text(
     if outcome.text is not None:
         if outcome.local is not None and outcome.text == without_separators(document_text(outcome.local.root)):
             return resource.source, None
-        text = fitted(outcome.text) if fit is None else _without_ids(fitted(outcome.text))
+        text = fitted(outcome.text) if fit is None else _without_ids(fitted(outcome.text), outcome.root)
         return text, _read(text) if outcome.root is None else outcome.root
     apply(outcome.decisions, resource.editor)
     if fit is not None and resource.is_changed:
@@ -216,10 +218,21 @@ def _report_lost_comments(outcome: ResourceOutcome, text: str, redactions: Seque
     outcome.decisions.extend(decision for decision in lost if decision not in outcome.decisions)
 
 
-def _without_ids(text: str) -> str:
-    """An item without kpt's annotations for its own use (W3)."""
-    if not any(name in text for name in ID_ANNOTATIONS):
+_ID_LINES = pattern(rf"^ +(?:{'|'.join(map(re.escape, ID_ANNOTATIONS))}): (['\"]?)[0-9]+\1\n", re.MULTILINE)
+
+
+def _without_ids(text: str, root: MappingNode | None = None) -> str:
+    """An item without kpt's annotations for its own use (W3); `root` are its fields, where somebody read them."""
+    names = [name for name in ID_ANNOTATIONS if name in text]
+    if not names:
         return text
+    metadata = None if root is None else root.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, MappingNode) else None
+    # To read it once more takes as long as all else: as kpt writes them, they are lines that only they can be.
+    if isinstance(annotations, MappingNode) and len(annotations.entries) > len(names):
+        shorter, count = _ID_LINES.subn("", text)
+        if count == len(names) and all(text.count(name) == 1 and annotations.get(name) is not None for name in names):
+            return shorter
     item = Resource.from_tree(_read(text))
     item.drop_ids()
     return item.text()
