@@ -6,6 +6,7 @@ import ast
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,6 @@ import krm_merge
 from checkout import ROOT
 
 SOURCES = Path(krm_merge.__file__).parent
-MODULES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCES.rglob("*.py"))}
 INTERFACES = ["krm_merge", "krm_merge.krm", "krm_merge.text", "krm_merge.patch", "krm_merge.transform"]
 LAYERS = ("text", "krm", "schema", "merge", "packages", "policy", "usecases", "report")
 """The layers that other layers import by their public interface only."""
@@ -28,13 +28,19 @@ MOST_VAGUE = 10
 """Of 1,000 names that are bound."""
 MOST_MODULES = 230
 MOST_IMPORTS_INSIDE = 100
-MOST_LINES_IN_ALL = {"fn": 56_800, "tests": 72_725}
+MOST_LINES_IN_ALL = {"fn": 56_800, "tests": 72_700}
 """A change may lower these, and none may raise them: 46,000 and 62,000 are wanted."""
 MOST_FOLDERS = 2
 MOST_LINES = 610
 TESTS = ROOT / "tests"
 OF_NO_LAYER = {"e2e", "fuzz", "generated", "integrations", "kills"}
 """Folders of tests that take the program as a whole, or that hold what is generated for several layers."""
+
+
+@cache
+def modules() -> dict[Path, ast.Module]:
+    """Read when a test asks: each process that shares the tests imports this module."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCES.rglob("*.py"))}
 
 
 def public_types(tree: ast.Module) -> Iterator[str]:
@@ -52,12 +58,12 @@ def public_types(tree: ast.Module) -> Iterator[str]:
 
 def test_modules_are_subjects_that_are_found() -> None:
     """Few modules, none longer than one reads, at most two folders deep, no folder for a single module."""
-    modules = [path.relative_to(SOURCES) for path in MODULES]
-    assert len(modules) <= MOST_MODULES
-    assert [str(path) for path in modules if len(path.parts) > MOST_FOLDERS + 1] == []
-    in_folder = Counter(path.parent for path in modules if path.name != "__init__.py")
+    paths = [path.relative_to(SOURCES) for path in modules()]
+    assert len(paths) <= MOST_MODULES
+    assert [str(path) for path in paths if len(path.parts) > MOST_FOLDERS + 1] == []
+    in_folder = Counter(path.parent for path in paths if path.name != "__init__.py")
     assert [str(folder) for folder, count in in_folder.items() if count == 1] == []
-    lines = {str(path.relative_to(SOURCES)): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    lines = {str(path.relative_to(SOURCES)): len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
     assert {module: count for module, count in lines.items() if count > MOST_LINES} == {}
 
 
@@ -71,7 +77,7 @@ def test_layers_are_imported_by_their_public_interface() -> None:
     """Not past it: `from krm_merge.text import read`, wherever in `text` that is."""
     past = [
         f"{path.relative_to(SOURCES)}:{node.lineno}: {node.module}"
-        for path, tree in MODULES.items()
+        for path, tree in modules().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and node.module
         for package, layer, *rest in [[*node.module.split("."), "", ""]]
@@ -84,7 +90,7 @@ def test_few_imports_are_inside_of_functions() -> None:
     """Only those for which a run without them would be slower."""
     imports = [
         (path, node.lineno)
-        for path, tree in MODULES.items()
+        for path, tree in modules().items()
         for function in ast.walk(tree)
         if isinstance(function, ast.FunctionDef)
         for node in ast.walk(function)
@@ -106,14 +112,16 @@ def bound_names(tree: ast.Module) -> Iterator[tuple[str, bool]]:
 
 def test_names_explain_themselves() -> None:
     """Values are called by a noun of the field, functions by a verb."""
-    names = [(name.strip("_"), is_function) for tree in MODULES.values() for name, is_function in bound_names(tree)]
+    names = [(name.strip("_"), is_function) for tree in modules().values() for name, is_function in bound_names(tree)]
     vague = [name for name, is_function in names if name in VAGUE or (is_function and PARTICIPLE.fullmatch(name))]
     assert 1000 * len(vague) < MOST_VAGUE * len(names), Counter(vague).most_common(20)
 
 
 def test_every_folder_says_what_it_is_for() -> None:
-    folders = {path.parent for path in MODULES}
-    silent = [folder for folder in folders if not ast.get_docstring(MODULES.get(folder / "__init__.py", ast.parse("")))]
+    folders = {path.parent for path in modules()}
+    silent = [
+        folder for folder in folders if not ast.get_docstring(modules().get(folder / "__init__.py", ast.parse("")))
+    ]
     assert silent == []
 
 
@@ -135,7 +143,7 @@ def test_no_file_of_tests_is_longer_than_one_reads() -> None:
 
 def test_no_two_public_types_share_a_name() -> None:
     homes: dict[str, list[str]] = defaultdict(list)
-    for path, tree in MODULES.items():
+    for path, tree in modules().items():
         for name in public_types(tree):
             homes[name].append(path.relative_to(SOURCES).as_posix())
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
@@ -144,7 +152,7 @@ def test_no_two_public_types_share_a_name() -> None:
 def test_every_public_error_has_the_base() -> None:
     bases = {
         node.name: [ast.unparse(base).rpartition(".")[2] for base in node.bases]
-        for tree in MODULES.values()
+        for tree in modules().values()
         for node in tree.body
         if isinstance(node, ast.ClassDef)
     }
@@ -161,7 +169,7 @@ def test_names_of_an_interface_can_be_imported_from_it(interface: str) -> None:
     from importlib import import_module
 
     module = import_module(interface)
-    tree = MODULES[Path(str(module.__file__))]
+    tree = modules()[Path(str(module.__file__))]
     in_types = (node for block in tree.body if isinstance(block, ast.If) for node in block.body)
     names = [alias.name for node in in_types if isinstance(node, ast.ImportFrom) for alias in node.names]
     assert names
