@@ -127,7 +127,7 @@ def test_another_resource_may_take_the_old_name() -> None:
 def test_many_references_are_counted() -> None:
     pods = [MOUNTS.replace("name: web", f"name: p{number}") for number in range(8)]
     (warning,) = apply_patches([*pods, SETTINGS], rename()).messages("warning")
-    assert "Pod shop/p4 in spec.volumes[name=v].configMap.name, and 3 more; change" in warning
+    assert "Pod shop/p4 in spec.volumes[name=v].configMap.name and 3 more; change" in warning
     assert "p5" not in warning
 
 

@@ -28,6 +28,7 @@ from krm_merge.krm import (
 )
 from krm_merge.merge import CRD, ListKeys, Schemas
 from krm_merge.patch import PatchError, SchemaShape
+from krm_merge.safe_text import abridge
 from krm_merge.schema import KeyedList, Reference, WithListKeys, is_bookkeeping, references_in
 from krm_merge.startup import group_by_key
 from krm_merge.text import MappingNode, Object, SequenceNode, TextError, Value, resolved, same
@@ -230,63 +231,6 @@ def rename_of(was: str, before: dict[str, Value], after: dict[str, Value], by: s
 
 _SHOWN = 5
 
-_Key: TypeAlias = "tuple[str | None, str, str, str | None]"
-"""Group, kind, name and namespace; None is any."""
-
-
-def report_left_references(items: Sequence[Resource], changes: Sequence[Renamed], results: Results) -> None:
-    """Warns of references to the old names of renamed resources, if no resource has such a name any more."""
-    change_by_key = {key: change for change in reversed(changes) for key in _keys_of(change.old)}
-    there: set[_Key] = set()
-    references: list[tuple[Resource, Reference]] = []
-    now: dict[Identity, tuple[ResourceRef, str | None]] = {}
-    renamed = {change.new for change in changes}
-    for item in items:
-        try:
-            identity, value = item.identity, item.value
-        except ResourceError:
-            continue
-        there.update(_keys_of(identity))
-        if identity in renamed:
-            now[identity] = item.ref, item.file
-        if isinstance(value, dict):
-            references += (
-                (item, reference)
-                for reference in references_in(value)
-                if any(key in change_by_key for key in _keys_for(reference))
-            )
-    left: dict[Renamed, list[str]] = {}
-    for item, reference in references:
-        if any(key in there for key in _keys_for(reference)):
-            continue
-        change = next(change_by_key[key] for key in _keys_for(reference) if key in change_by_key)
-        left.setdefault(change, []).append(f"{item.ref} in {format_path(reference.path)}")
-    for change, places in left.items():
-        more = f", and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-        message = (
-            f"{change.was}: {change.by} renames it to {_name_of(change.new)}, but the package still refers to "
-            f"{_name_of(change.old)}: {', '.join(places[:_SHOWN])}{more}; change these fields, too"
-        )
-        # A later patch may have renamed or removed it.
-        ref, file = now.get(change.new, (None, None))
-        results.warning(message, resource=ref, file=file, rule="P9")
-
-
-def _keys_of(identity: Identity) -> Iterator[_Key]:
-    for group in (identity.group, None):
-        for namespace in (identity.namespace, None):
-            yield group, identity.kind, identity.name, namespace
-
-
-def _keys_for(reference: Reference) -> Iterator[_Key]:
-    """The keys of resources that a reference may mean; without a namespace it may mean any."""
-    for namespace in (reference.namespace, "") if reference.namespace else (None,):
-        yield reference.group, reference.kind, reference.name, namespace
-
-
-def _name_of(identity: Identity) -> str:
-    return str(ResourceRef(identity.group, identity.kind, identity.name, identity.namespace))
-
 
 def report_renames(items: Sequence[Resource], changes: Iterable[Renamed], results: Results) -> None:
     """Reports new identities that several items have, and references to old ones.
@@ -296,24 +240,56 @@ def report_renames(items: Sequence[Resource], changes: Iterable[Renamed], result
     all_changes = list(changes)
     if not all_changes:
         return  # without reading the identities of all items
-    changes_by_identity = group_by_key((change.new, change) for change in all_changes)
-    items_by_identity: dict[Identity, list[Resource]] = {}
+    holders: dict[Identity, list[Resource]] = {}
     for item in items:
         with suppress(ResourceError):
-            if item.identity in changes_by_identity:
-                items_by_identity.setdefault(item.identity, []).append(item)
-    for identity, holders in items_by_identity.items():
-        if len(holders) < 2:
-            continue
-        files = " and ".join(dict.fromkeys(holder.file or "an item without a file" for holder in holders))
-        for change in changes_by_identity[identity]:
+            holders.setdefault(item.identity, []).append(item)
+    for change in all_changes:
+        same_identity = holders.get(change.new, [])
+        if len(same_identity) > 1:
+            first, last = same_identity[0], same_identity[-1]
+            files = " and ".join(dict.fromkeys(holder.file or "an item without a file" for holder in same_identity))
             message = (
-                f"{change.was}: {change.by} renames it to {holders[0].ref}, of which there would be {len(holders)} "
+                f"{change.was}: {change.by} renames it to {first.ref}, of which there would be {len(same_identity)} "
                 f"(in {files}); choose another name, or remove the other one first"
             )
-            results.error(message, resource=holders[0].ref, file=holders[-1].file, rule="P9")
+            results.error(message, resource=first.ref, file=last.file, rule="P9")
     if not results.errors:
-        report_left_references(items, all_changes, results)
+        _report_left_references(holders, all_changes, results)
+
+
+def _report_left_references(
+    holders: Mapping[Identity, Sequence[Resource]], changes: Sequence[Renamed], results: Results
+) -> None:
+    """Warns of references to the old names of renamed resources, if no resource has such a name any more."""
+    renamed = group_by_key(((change.old.kind, change.old.name), change) for change in changes)
+    there = group_by_key(((identity.kind, identity.name), identity) for identity in holders)
+    left: dict[Renamed, list[str]] = {}
+    for item in (item for of_identity in holders.values() for item in of_identity):
+        for reference in references_in(item.value):
+            key = reference.kind, reference.name
+            change = next((change for change in renamed.get(key, ()) if _may_mean(reference, change.old)), None)
+            if change is not None and not any(_may_mean(reference, identity) for identity in there.get(key, ())):
+                left.setdefault(change, []).append(f"{item.ref} in {format_path(reference.path)}")
+    for change, places in left.items():
+        message = (
+            f"{change.was}: {change.by} renames it to {_name_of(change.new)}, but the package still refers to "
+            f"{_name_of(change.old)}: {abridge(places, _SHOWN)}; change these fields, too"
+        )
+        # A later patch may have renamed or removed it.
+        holder = next(iter(holders.get(change.new, ())), None)
+        ref, file = (None, None) if holder is None else (holder.ref, holder.file)
+        results.warning(message, resource=ref, file=file, rule="P9")
+
+
+def _may_mean(reference: Reference, identity: Identity) -> bool:
+    """Whether a reference of this kind and name is to a resource; without a namespace it may be to any."""
+    is_there = not reference.namespace or identity.namespace in (reference.namespace, "")
+    return is_there and reference.group in (None, identity.group)
+
+
+def _name_of(identity: Identity) -> str:
+    return str(ResourceRef(identity.group, identity.kind, identity.name, identity.namespace))
 
 
 LOCAL_CONFIG: Final = "config.kubernetes.io/local-config"
@@ -352,6 +328,18 @@ def without_bookkeeping(value: Object, others: Collection[str] = ()) -> Object:
     return {**value, "metadata": visible_metadata}
 
 
+def with_bookkeeping(after: Object, before: Object) -> Object:
+    """A resource with kpt's annotations of the original, at their old positions; patches and plugins set none."""
+    now, hidden = annotations_of(without_bookkeeping(after)), bookkeeping_of(before)
+    if not hidden:
+        return without_bookkeeping(after)
+    metadata = after.get("metadata")
+    merged: Object = {
+        name: hidden.get(name, now.get(name)) for name in annotations_of(before) if name in hidden or name in now
+    }
+    return {**after, "metadata": {**(metadata if isinstance(metadata, dict) else {}), "annotations": {**merged, **now}}}
+
+
 def with_identity(after: Object, before: Object, *, keeps_name: bool, keeps_kind: bool) -> Object:
     """The object with its original name and kind, unless the patch may change them, and with kpt's annotations.
 
@@ -368,10 +356,9 @@ def with_identity(after: Object, before: Object, *, keeps_name: bool, keeps_kind
         metadata = _set(metadata, name, metadata_before) if keeps_name else metadata
         if not _is_text(metadata, name) and _is_text(metadata_before, name):
             raise PatchError("a text is expected", ("metadata", name))
-    metadata = _with_books(metadata, metadata_before)
-    if metadata is result.get("metadata") or not metadata:
-        return result
-    return {**result, "metadata": metadata}
+    _map(metadata, "annotations", ("metadata",))
+    # P5: without its path kpt would treat the object as new, with another path it would move its file.
+    return with_bookkeeping({**result, "metadata": metadata} if metadata else result, before)
 
 
 def protected_fields(after: Object, before: Object, *, keeps_name: bool, keeps_kind: bool) -> dict[str, str]:
@@ -390,25 +377,6 @@ def protected_fields(after: Object, before: Object, *, keeps_name: bool, keeps_k
 
 def _changes(after: Object, before: Object, name: str) -> bool:
     return name in after and not (name in before and same(after[name], before[name]))
-
-
-def _with_books(metadata: Object, metadata_before: Object) -> Object:
-    """The metadata with kpt's original bookkeeping annotations.
-
-    P5: without its path kpt would treat the object as new, with another path it would move its file.
-    """
-    annotations = _map(metadata, "annotations", ("metadata",))
-    books = {
-        name: text for name, text in _map(metadata_before, "annotations", ("metadata",)).items() if is_bookkeeping(name)
-    }
-    all_annotations = {
-        name: text for name, text in annotations.items() if name in books or not is_bookkeeping(name)
-    } | books
-    if same(all_annotations, annotations):
-        return metadata
-    if not all_annotations and "annotations" not in metadata_before:
-        return {name: inner for name, inner in metadata.items() if name != "annotations"}
-    return {**metadata, "annotations": all_annotations}
 
 
 def _map(value: Object, name: str, path: tuple[str, ...]) -> Object:

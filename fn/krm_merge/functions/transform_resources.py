@@ -25,6 +25,7 @@ from krm_merge.functions.edit_items import (
     report_renames,
     root_of,
     with_annotations,
+    with_bookkeeping,
     without_bookkeeping,
 )
 from krm_merge.functions.places import FreeIndexes, default_place, new_resource, place_of, root_package
@@ -33,7 +34,6 @@ from krm_merge.functions.transform_results import (
     ProtectedChange,
     TransformReporter,
     take_protected_changes,
-    with_bookkeeping,
 )
 from krm_merge.krm import (
     KPTFILE,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from krm_merge.functions.edit_items import annotations_of, bookkeeping_of, without_bookkeeping
+from krm_merge.functions.edit_items import annotations_of, bookkeeping_of, with_bookkeeping, without_bookkeeping
 from krm_merge.functions.transform_config import WhiteoutAction
 from krm_merge.krm import FieldPath, Resource, Result, Results, Severity, format_path, value_at
 from krm_merge.safe_text import REDACTED
@@ -29,22 +29,6 @@ class ProtectedChange:
     operation: PluginOperation
     annotation: str
     whole: bool
-
-
-def with_bookkeeping(after: Object, before: Object) -> Object:
-    """The transformed resource with kpt's annotations of the original, at their old positions."""
-    annotations_before, hidden = annotations_of(before), bookkeeping_of(before)
-    # A plugin cannot know kpt's annotations.
-    now = annotations_of(without_bookkeeping(after))
-    if not hidden:
-        return without_bookkeeping(after)
-    merged: Object = {
-        name: hidden.get(name, now.get(name)) for name in annotations_before if name in hidden or name in now
-    }
-    merged |= now
-    metadata = after.get("metadata")
-    assert isinstance(metadata, dict)
-    return {**after, "metadata": {**metadata, "annotations": merged}}
 
 
 def take_protected_changes(settlement: Settlement, visible: Object) -> list[ProtectedChange]:
