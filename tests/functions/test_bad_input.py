@@ -285,29 +285,9 @@ EXPENSIVE = [
         resource_list(function_config=config(PACKAGE + BOMB)),
         ("functionConfig", "original"),
     ),
-    Bad(
-        "an alias bomb in upstream",
-        resource_list(function_config=config(upstream=PACKAGE + BOMB)),
-        ("functionConfig", "upstream"),
-    ),
     Bad("deep lists in the Kptfile", resource_list(kptfile(DEEP_BLOCK) + CONFIG_MAP), ("Kptfile",)),
     Bad("deep lists on one line in the Kptfile", resource_list(kptfile(DEEP_FLOW_LIST) + CONFIG_MAP), ("Kptfile",)),
     Bad("deep maps on one line in the Kptfile", resource_list(kptfile(DEEP_FLOW_MAP) + CONFIG_MAP), ("Kptfile",)),
-    Bad(
-        "deep lists in original",
-        resource_list(function_config=config(PACKAGE + DEEP_BLOCK)),
-        ("functionConfig", "original"),
-    ),
-    Bad(
-        "deep lists on one line in original",
-        resource_list(function_config=config(PACKAGE + DEEP_FLOW_LIST)),
-        ("functionConfig", "original"),
-    ),
-    Bad(
-        "deep maps on one line in upstream",
-        resource_list(function_config=config(upstream=PACKAGE + DEEP_FLOW_MAP)),
-        ("functionConfig", "upstream"),
-    ),
 ]
 
 
@@ -366,10 +346,6 @@ BY_PROGRAM = (
 FEW = [bad for bad in UNREADABLE + REFUSED if bad.name in BY_PROGRAM]
 
 
-def test_the_few_are_there() -> None:
-    assert len(FEW) == len(BY_PROGRAM)
-
-
 @pytest.mark.parametrize("bad", [*FEW, *EXPENSIVE], ids=name_of)
 def test_bad_input_is_refused_by_the_program(bad: Bad) -> None:
     done = run(bad.data)
@@ -379,24 +355,11 @@ def test_bad_input_is_refused_by_the_program(bad: Bad) -> None:
     assert_refused(bad, done.stdout, stderr.splitlines()[0])
 
 
-def test_a_good_input_is_not_refused() -> None:
-    outcome = process(resource_list())
-    assert outcome.exit_code == 0
-    assert b"site: new" in outcome.output
-    assert CONFIG_MAP.encode() in outcome.output
-
-
 @pytest.mark.parametrize("data", [b"", b"\n"], ids=["nothing", "an empty line"])
 def test_empty_stdin_is_nothing_to_do(data: bytes) -> None:
     outcome = process(data)
     assert outcome.exit_code == 0
     assert [result["severity"] for result in results_of(b"\n" + outcome.output)] == ["info"]
-
-
-def test_empty_stdin_is_nothing_to_do_for_the_program() -> None:
-    done = run(b"")
-    assert done.returncode == 0
-    assert [result["severity"] for result in results_of(b"\n" + done.stdout)] == ["info"]
 
 
 def test_no_function_config_and_no_items_is_nothing_to_do() -> None:
@@ -446,13 +409,6 @@ def test_all_errors_of_a_function_config_are_reported() -> None:
     assert_one_line(outcome.message)
 
 
-def test_missing_original_and_upstream_are_both_reported() -> None:
-    outcome = process(resource_list(function_config=config(original=None, upstream=None)))
-    errors = " ".join(text_of(result) for result in results_of(outcome.output) if result["severity"] == "error")
-    assert "original" in errors
-    assert "upstream" in errors
-
-
 def test_errors_of_all_sources_are_reported_together() -> None:
     broken = config(original=PACKAGE + "extra: [1\n", upstream=PACKAGE + DUPLICATE)
     data = resource_list(kptfile(DUPLICATE) + CONFIG_MAP, broken)
@@ -462,13 +418,6 @@ def test_errors_of_all_sources_are_reported_together() -> None:
     errors = [text_of(result) for result in results_of(outcome.output) if result["severity"] == "error"]
     for words in (("functionConfig", "original"), ("functionConfig", "upstream"), ("Kptfile", "info")):
         assert any(all(word in error for word in words) for error in errors), (words, errors)
-
-
-def test_an_unknown_argument_is_wrong_usage() -> None:
-    done = run(b"", "--no-such-option")
-    assert done.returncode == 2
-    assert b"Traceback" not in done.stderr
-    assert b"--no-such-option" in done.stderr
 
 
 @pytest.mark.parametrize("kind", ["PatchResources", "TransformResources", "PlanComponentUpdates"])

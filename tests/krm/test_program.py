@@ -205,11 +205,6 @@ def test_help(flag: str) -> None:
     assert out.decode() == "Short text: é\n\nLong\ntext\n\nExamples:\n\nexample\n"
 
 
-def test_help_of_a_function_with_a_usage_of_its_own() -> None:
-    code, out, err = call("--help", docs=Docs(README, METADATA, usage="krm-merge [COMMAND]\n"))
-    assert (code, out, err) == (0, b"krm-merge [COMMAND]\n", "")
-
-
 def test_doc() -> None:
     code, out, err = call("--doc", docs=Docs(README, METADATA))
     assert (code, err) == (0, "")
@@ -295,18 +290,6 @@ def test_the_docs_of_the_program() -> None:
     doc = json.loads(program("--doc").stdout)
     assert {"short", "long", "examples", "image", "description", "tags", "sourceURL", "license"} <= doc.keys()
     assert doc["short"]
-
-
-def test_an_internal_error_of_the_program() -> None:
-    broken = (
-        "import krm_merge.functions as f, krm_merge.__main__ as m, sys\n"
-        "def dispatch(given):\n    raise RecursionError('too\\ndeep')\n"
-        "f.dispatch = dispatch\nsys.exit(m.main())\n"
-    )
-    done = program(code=broken)
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert done.stderr.count(b"\n") == 1
-    assert b"RecursionError: too\\ndeep" in done.stderr
 
 
 def test_a_broken_pipe_is_no_success() -> None:
