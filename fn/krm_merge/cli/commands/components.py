@@ -23,14 +23,7 @@ from krm_merge.cli.output import STDOUT, print_json, say, show_results, write_re
 from krm_merge.components.drawing import beyond_mermaid, dot, mermaid
 from krm_merge.components.execution import apply_plan
 from krm_merge.components.konflux.reading import UnreadableError
-from krm_merge.components.plan.plan_file import (
-    RecordedPlan,
-    View,
-    as_text,
-    as_value,
-    read_recorded_plan,
-    summarize,
-)
+from krm_merge.components.plan.plan_file import RecordedPlan, read_recorded_plan
 from krm_merge.components.plan.records import KIND, pull_request_name, pull_request_resource
 from krm_merge.components.repository import Repository, RepositoryPullRequests, observe_pull_requests
 from krm_merge.forges.interface import ForgeError
@@ -121,26 +114,6 @@ def observe_command(urls: tuple[str, ...], namespace: str, target: Path, places:
         raise PackageError(f"{target}: {reason(error)}; name a directory") from None
     for name, text in items.items():
         write_file(target / f"{name}.yaml", File(text.encode()))
-
-
-@components_command.command("summary")
-@click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=common.PATH)
-@click.option("--by", type=click.Choice(["dependant", "group", "wait"]), help="All entries of one view, in text.")
-@common.form
-def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None:
-    """Sum up the PullRequestPlans in the files or directories PLAN: by dependant, by group, and what waits for what.
-
-    Example:  krm-merge components summary app/plans --by wait
-    """
-    results = Results()
-    plans_summary = summarize(plan for place in plans for plan in _recorded_plans(place, results))
-    show_results(results, quiet=True)
-    if form == "json":
-        print_json(as_value(plans_summary))
-    else:
-        click.echo(as_text(plans_summary, by), nl=False)
-    if results.errors:
-        sys.exit(1)
 
 
 components_command.add_command(pull_request_command)
