@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import logging
 import re
 import shlex
 import tomllib
@@ -267,12 +266,6 @@ def files() -> Files:
 )
 def test_links_lead_to_pages_or_to_the_repository(folder: Any, written: str, led: str) -> None:
     assert site_hooks.relink(written, folder, DOCS, files()) == led
-
-
-def test_a_link_that_leads_nowhere_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING):
-        site_hooks.relink("[a](../missing.md)", DOCS, DOCS, files())
-    assert "the link ../missing.md leads nowhere" in caplog.text
 
 
 def test_the_site_has_every_command_kind_and_layer() -> None:

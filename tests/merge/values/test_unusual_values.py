@@ -238,3 +238,20 @@ def test_a_function_that_both_added_in_two_versions_is_a_conflict_of_its_version
     merged = merge_packages(original, upstream, local, function_identity="document")
     assert [record.rule for record in merged.records] == ["V4"]
     assert b"image: r/a:1\n" in merged.files["Kptfile"]
+
+
+def test_what_is_in_a_subpackage_of_another_upstream_is_left_alone() -> None:
+    def package(repo: str, value: int, description: str) -> dict[str, bytes]:
+        upstream = f"upstream: {{type: git, git: {{repo: {repo}, directory: /, ref: v1}}}}\n"
+        texts = {
+            "Kptfile": KPTFILE,
+            "sub/Kptfile": KPTFILE + upstream,
+            "sub/inner/Kptfile": KPTFILE + f"info: {{description: {description}}}\n",
+            "sub/same.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: same}\n",
+            "sub/changed.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: b}}\ndata: {{a: {value}}}\n",
+        }
+        return {path: text.encode() for path, text in texts.items()}
+
+    done = merge_packages(package("ours", 1, "a"), package("ours", 2, "b"), package("theirs", 3, "a"))
+    assert done.changes == {}
+    assert [(record.rule, record.file) for record in done.records] == [("R3", "sub/Kptfile")]
