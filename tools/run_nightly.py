@@ -34,7 +34,7 @@ class Part:
 
 
 PARTS = {
-    "properties": Part("pytest", None, "all tests, twenty times as many random examples"),
+    "properties": Part("pytest", None, "all tests, forty times as many random examples"),
     "packages": Part("tests/packages/merge/test_never_worse_than_git.py", 20_000, "generated packages beside git"),
     "fuzz": Part("tools/run_fuzzing.py", 3600, "seconds of texts made of testdata/fuzz/"),
     "lists": Part("tools/run_hostile_lists.py", 20_000, "changed ResourceLists, every fortieth with the program"),
