@@ -17,7 +17,7 @@ from krm_merge.merge.lines.sequence import merge_order
 from krm_merge.merge.package.narrow import Document
 from krm_merge.schema import Schema
 from krm_merge.startup import replace
-from krm_merge.text import Object, TextError, Value, same, text_of
+from krm_merge.text import Object, TextError, Value, document_text, same, source_of
 
 
 class Pipeline(Protocol):
@@ -63,7 +63,10 @@ def carried_change(value: Object, before: Object, after: Object, schema: Schema)
 
 def _edited(member: Member, value: Object, schema: Schema) -> Member:
     """The resource with another value; what is the same keeps its text."""
-    resource = Resource.from_document(text_of(member.root))
+    text = document_text(member.root)
+    # An object of a list is read by itself: an edit of its tree would be one of all.
+    is_alone = text is source_of(member.root).text
+    resource = Resource.from_tree(member.root) if is_alone else Resource.from_document(text)
     try:
         resource.change(member.value, value, lambda path: schema.at(path).merge_keys)
         return replace(member, root=resource.merged())

@@ -53,6 +53,16 @@ def edited_text(
     )
 
 
+def _differ_in_values_alone(first: str, second: str) -> bool:
+    """Whether two texts differ in nothing but what is behind a colon, on lines without comments."""
+    lines, others = first.split("\n"), second.split("\n")
+    return len(lines) == len(others) and all(
+        "#" not in line + other and ":" in line and line.partition(":")[0] == other.partition(":")[0]
+        for line, other in zip(lines, others, strict=True)
+        if line != other
+    )
+
+
 def text_with_comments(
     text: str,
     sides: Sequence[str],
@@ -62,7 +72,7 @@ def text_with_comments(
 ) -> str:
     """A text with the comments that upstream changed and local did not, if it still means the same."""
     original, upstream, local = sides
-    if original == upstream:
+    if _differ_in_values_alone(original, upstream):
         return text
     discarded = {
         line
