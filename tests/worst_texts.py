@@ -48,14 +48,10 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("a", "Component: "),
     ),
     "components.repository.planned_digests": (Worst("a"), Worst("/")),
-    "components.expressions._TOKEN": (
-        *(Worst(quote, prefix) for quote in ('"', '"""', "'", "'''", '\\"', '""" \\', "r''' ") for prefix in ("", "r")),
-        Worst("r\"\"\"''' "),
-        Worst('"""\\"'),
-        Worst("1"),
-        Worst("1e"),
-        Worst("/"),
-        Worst("&"),
+    "components.expressions._STRING_OR_COMMENT": (
+        *(Worst(text) for text in ('"', "'", '\\"', "\\", "\"'", "/", "//", "a")),
+        Worst("a", '"'),
+        Worst("\\'", '"'),
     ),
     "components.expressions._OURS": (
         Worst(') && (updatedComponentIs("a")', "("),

@@ -16,72 +16,27 @@ from krm_merge.errors import KrmMergeError
 
 
 class CelError(KrmMergeError, ValueError):
-    """An expression that cannot be read. `line` and `column` count from 1."""
-
-    def __init__(self, text: str, position: int, problem: str) -> None:
-        self.line = text.count("\n", 0, position) + 1
-        self.column = position - (text.rfind("\n", 0, position) + 1) + 1
-        where = f"column {self.column}" if self.line == 1 else f"line {self.line}, column {self.column}"
-        super().__init__(f"{problem} at {where}")
+    """An expression to which no condition can be added."""
 
 
-_TOKEN = re.compile(
-    r"(?P<space>[ \t\n\f\r]+|//[^\n]*)"
-    r"|(?P<string>[bB]?(?:"
-    r'[rR](?:"""(?:(?!""").)*"""|\'\'\'(?:(?!\'\'\').)*\'\'\'|"[^"\n\r]*"|\'[^\'\n\r]*\')'
-    r'|"""(?:(?!""")(?:\\.|[^\\]))*"""|\'\'\'(?:(?!\'\'\')(?:\\.|[^\\]))*\'\'\''
-    r'|"(?:\\.|[^"\\\n\r])*"|\'(?:\\.|[^\'\\\n\r])*\'))'
-    r"|(?P<float>[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)"
-    r"|(?P<int>(?:0x[0-9a-fA-F]+|[0-9]+)[uU]?)"
-    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
-    r"|(?P<sign>&&|\|\||==|!=|<=|>=|[<>+\-*/%!?:()\[\]{},.])",
-    re.DOTALL,
-)
-
-
-def tokens_of(text: str) -> list[re.Match[str]]:
-    """The tokens of an expression. Raises CelError."""
-    tokens: list[re.Match[str]] = []
-    position = 0
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        if match is None:
-            raise CelError(text, position, f"cannot read {text[position]!r}")
-        if match.lastgroup != "space":
-            tokens.append(match)
-        position = match.end()
-    return tokens
-
-
+_STRING_OR_COMMENT = re.compile(r"""//[^\n]*|(?P<quote>["'])(?:\\.|(?!(?P=quote))[^\\\n\r])*(?P<end>(?P=quote))?""")
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
-_BINARY = frozenset(("&&", "||", "==", "!=", "<=", ">=", "<", ">", "+", "*", "/", "%", "?", ":", ".", ",", "in"))
 
 
-def check(text: str) -> list[re.Match[str]]:
-    """The tokens of an expression that conditions can be added to: its brackets match, and no operand is missing.
+def _check(text: str) -> None:
+    """Checks that all brackets and quotes of an expression are closed in it, so that brackets around it hold it.
 
-    Raises:
-        CelError: A bracket or an operand is missing.
+    Raises CelError.
     """
-    tokens = tokens_of(text)
-    opened: list[re.Match[str]] = []
-    before = ""
-    for token in tokens:
-        needs_operand = before in _BINARY or before in ("", "(", "[", "{", "!", "-")
-        is_empty = before in ("(", "[", "{") and token[0] in _BRACKETS
-        if needs_operand and (token[0] in _BINARY or token[0] in _BRACKETS) and not is_empty:
-            raise CelError(text, token.start(), f"expected a value, found {token[0]!r}")
-        if token[0] in _BRACKETS:
-            if not opened or opened.pop()[0] != _BRACKETS[token[0]]:
-                raise CelError(text, token.start(), f"this bracket closes nothing, {token[0]!r}")
-        elif token[0] in _BRACKETS.values():
-            opened.append(token)
-        before = token[0]
+    opened: list[str] = []
+    # A quote without an end stays.
+    for character in _STRING_OR_COMMENT.sub(lambda match: "" if match["end"] else match["quote"] or "", text):
+        if character in "([{":
+            opened.append(character)
+        elif character in "\"'" or (character in _BRACKETS and (not opened or opened.pop() != _BRACKETS[character])):
+            raise CelError(f"{character} has no counterpart")
     if opened:
-        raise CelError(text, opened[-1].start(), f"the bracket {opened[-1][0]!r} is never closed, it opens")
-    if not tokens or before in _BINARY or before in ("!", "-"):
-        raise CelError(text, len(text.rstrip()), "expected a value, found the end")
-    return tokens
+        raise CelError(f"{opened[-1]} has no counterpart")
 
 
 _UPDATED = r'updatedComponentIs\("(?:[^"\\]|\\.)*"\)'
@@ -91,13 +46,13 @@ _OURS = re.compile(rf"(?:\((?P<theirs>.*?)\n?\) && \()?{_UPDATED}(?: \|\| {_UPDA
 def release_condition(theirs: str, names: Iterable[str]) -> str:
     """An expression that releases these Components if the existing expression, if any, holds too.
 
-    Raises:
-        CelError: The existing expression cannot be read.
+    Raises CelError where a bracket or quote of the existing expression has no counterpart.
     """
     ours = " || ".join(f"updatedComponentIs({json.dumps(name)})" for name in names)
     if not theirs:
         return ours
-    end = "\n" if theirs[check(theirs)[-1].end() :].strip() else ""  # a comment ends with its line
+    _check(theirs)
+    end = "\n" if "//" in theirs.rpartition("\n")[2] else ""  # a comment ends with its line
     return f"({theirs}{end}) && ({ours})"
 
 
@@ -107,7 +62,7 @@ def theirs_of(text: str) -> str:
     if match is None:
         return text
     try:
-        check(match["theirs"] or "true")
+        _check(match["theirs"] or "")
     except CelError:
         return text
     return match["theirs"] or ""
