@@ -59,6 +59,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst(') && (updatedComponentIs("', "("),
         Worst("\n) && (", "("),
     ),
+    "merge.writing.carry_out._ID_LINES": (Worst(" "), Worst("1", "  internal.config.kubernetes.io/index: ")),
     "components.settings._PLAIN": (
         Worst('event == "push" && target_branch == "'),
         Worst("a", 'event == "push" && target_branch == "'),
