@@ -151,3 +151,11 @@ def test_what_local_renamed_and_upstream_added_again_keeps_local_names() -> None
     local = CONFIG_MAP.format("mine", "1").replace("\ndata:", f"\n{note}data:")
     done = merge({}, config_map("1"), {"c.yaml": local})
     assert texts(done) == {"c.yaml": local}
+
+
+def test_the_policy_that_upstream_adds_has_no_choices() -> None:
+    head = "apiVersion: fn.kpt.dev/v1alpha1\nkind: MergePolicy\nmetadata:\n  name: p\nonConflict: local\n"
+    choices = f"resolutions:\n- nature: value\n  path: data.a\n  fingerprint: {'ab' * 32}\n  choice: local\n"
+    added = texts(merge({}, {"p.yaml": head + choices, "q.yaml": CONFIG_MAP.format("q", 1)}, {}))
+    assert "onConflict: local\n" in added["p.yaml"]
+    assert "resolutions" not in added["p.yaml"]
