@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.merges import entrants, judges, ledger
-from benchmarks.merges.figures import class_of, figures_of, is_worse
+from benchmarks.merges.figures import class_of, figures_of
 from benchmarks.merges.triples import (
     RECIPES,
     Recipe,
@@ -100,20 +100,6 @@ def test_every_program_is_judged_in_the_same_way(tmp_path: Path) -> None:
     assert class_of(case, case.verdicts["mine"]) == "one-sided change lost"
     figures = figures_of([case], "krm-merge")
     assert str(figures.right_of_kept) == "1 of 1 (100.0 %)"
-
-
-def test_a_merge_that_git_makes_right_is_worse_with_a_conflict() -> None:
-    far = "".join(f"k{number}: 1\n" for number in range(9))
-    upstream, local = far.replace("k0: 1", "k0: 2"), far.replace("k8: 1", "k8: 2")
-    clean = triple(far, upstream, local, upstream.replace("k8: 1", "k8: 2"))
-
-    def gives(text: bytes, *, conflict: bool) -> entrants.Entrant:
-        return lambda _: entrants.Outcome(text, conflict)
-
-    programs = {"conflict": gives(clean.people, conflict=True), "upstream": gives(clean.upstream, conflict=False)}
-    case = judge(clean, {**entrants.ENTRANTS, **programs})
-    worse = {name: is_worse(case, verdict) for name, verdict in case.verdicts.items()}
-    assert worse == {**dict.fromkeys(entrants.ENTRANTS, False), "upstream": True, "conflict": True}
 
 
 # ---- the ledger -----------------------------------------------------------------------------------------------------

@@ -95,12 +95,6 @@ def test_what_the_project_needs_is_locked() -> None:
     assert names <= versions("constraints/all.txt").keys()
 
 
-def test_locking_names_no_index() -> None:
-    text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert "index" not in re.sub(r"#.*", "", text)
-    assert "://" not in text
-
-
 def test_workflows_name_actions_by_commit_and_version() -> None:
     count = 0
     for workflow in sorted((ROOT / ".github" / "workflows").iterdir()):
@@ -142,14 +136,6 @@ def test_dockerfile_lets_the_base_images_be_chosen() -> None:
     assert bases == ["FROM ${BUILD_BASE} AS build", "FROM ${BASE} AS base"]
     # What is built without a target has nothing of the base but what Python needs.
     assert [line for line in lines if line.startswith("FROM ")][-1] == "FROM settings AS function"
-
-
-def test_dockerfile_needs_no_frontend_from_a_registry() -> None:
-    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
-    assert "# syntax" not in text
-    assert "<<" not in text
-    assert "--link" not in text
-    assert "--mount" not in text
 
 
 def test_the_image_is_built_from_no_other_pages_than_the_wheel_holds() -> None:

@@ -42,11 +42,6 @@ CASES = kptfiles.cases()
 RUNS = [Run(case, smart) for case in CASES for smart in (False, True) if not smart or "smart" in case]
 
 
-def test_names_of_cases_are_unique() -> None:
-    names = [case["name"] for case in CASES]
-    assert sorted(names) == sorted(set(names))
-
-
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
 def test_row(run: Run) -> None:
     done = process(kptfiles.request(run.case, **run.options))

@@ -222,11 +222,39 @@ l {metadata: {annotations: null}}
 V2 metadata.annotations["config.kubernetes.io/index"] local: removed
 V2 metadata.annotations upstream: changed
 
+other annotations where upstream's are null
+o {metadata: {annotations: {a: "1"}}}
+u {metadata: {annotations: null}}
+l {metadata: {annotations: {a: "1"}}}
+= {metadata: {annotations: null}}
+V2 metadata.annotations upstream: changed
+
 metadata of upstream null
 o {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
 u {metadata: null, k: 1}
 l {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
 = {metadata: {annotations: {config.kubernetes.io/index: "1"}}, k: 1}
+
+text on one line of JSON
+o {a: '{"x": 1}'}
+u {a: '{"x": 2}'}
+l {a: '{"x": 3}'}
+= {a: '{"x": 2}'}
+V4 a both!: both changed; upstream's value is kept
+
+schema removed and added to
+o {openAPIV3Schema: {a: 1, b: 1}, k: 1}
+u {k: 1}
+l {openAPIV3Schema: {a: 1, b: 1, c: 1}, k: 1}
+= {openAPIV3Schema: {a: 1, b: 1, c: 1}, k: 1}
+F5 openAPIV3Schema both!: upstream removed it, local changed it; local's is kept
+
+inherited field
+o {b: &x {p: 1, q: 1}, m: {<<: *x, r: 1}}
+u {b: &x {p: 1, q: 1}, m: {<<: *x, r: 2}}
+l {b: &x {p: 1, q: 1}, m: {<<: *x, r: 1, s: 1}}
+= {b: {p: 1, q: 1}, m: {p: 1, q: 1, r: 2, s: 1}}
+V2 m.r upstream: changed
 
 containers are known by their names
 o {spec: {containers: [{name: a, image: x, v: 1}, {name: b, image: y}]}}

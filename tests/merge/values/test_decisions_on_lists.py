@@ -209,6 +209,13 @@ l {a: 1}
 = {a: 1}
 F5 set both!: local removed it, upstream changed it; it remains removed
 
+ordered, removed by local, added
+o {l: [a, b], k: 1}
+u {l: [a, b, c], k: 1}
+l {k: 1}
+= {k: 1}
+F5 l both!: local removed it, upstream changed it; it remains removed
+
 ordered, equal ones lost
 o {l: [a, a, b]}
 u {l: [a, b, u]}
@@ -372,6 +379,13 @@ u {functions: [{name: f, image: "a:1"}]}
 l {functions: [{name: f, image: "b:2"}]}
 = {functions: [{name: f, image: "a:1"}]}
 F7 functions[name=f] both!: two functions of one name or image: both added; upstream's value is kept
+
+ordered, filled by upstream alone
+o {l: []}
+u {l: [a]}
+l {l: []}
+= {l: [a]}
+V2 l[0] upstream: added
 
 named, list removed by local, the rest by upstream
 o {named: [{name: a}, {name: b}], k: 1}

@@ -255,3 +255,11 @@ def test_what_is_in_a_subpackage_of_another_upstream_is_left_alone() -> None:
     done = merge_packages(package("ours", 1, "a"), package("ours", 2, "b"), package("theirs", 3, "a"))
     assert done.changes == {}
     assert [(record.rule, record.file) for record in done.records] == [("R3", "sub/Kptfile")]
+
+
+def test_both_values_are_between_markers_where_they_are_asked_for() -> None:
+    texts = [CONFIG_MAP + f"data:\n  a: {value}\n" for value in "oul"]
+    original, upstream, local = ({"a.yaml": File(text.encode())} for text in texts)
+    done = merge_trees(original, upstream, local, PackageMerger(Policy(marks=True)))
+    (conflict,) = [result for result in done.results if result.severity == "warning"]
+    assert "both are between conflict markers" in conflict.message
