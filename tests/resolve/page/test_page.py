@@ -235,6 +235,9 @@ def test_saving_is_visible_and_its_end_too(page: Page, client: Client) -> None:
     page.get_by_role("button", name="Save").click()
     expect(count(page)).to_have_text("Saving…")
     expect(page.get_by_role("button", name="Saving…")).to_be_disabled()
+    while not waiting:
+        # The browser says it before the request is out.
+        page.wait_for_timeout(10)
     waiting.pop().continue_()
     expect(page.get_by_role("heading", name="Saved")).to_be_visible()
     expect(count(page)).to_have_text("Saved")
