@@ -28,14 +28,12 @@ NAMES = ("values", "kptfiles", "nulls", "resources", "packages")
 NOTE = "internal.kpt.dev/upstream-identifier"
 HEAD = {"apiVersion": "kpt.dev/v1", "kind": "Kptfile"}
 Row = dict[str, Any]
-Package = dict[str, Any]
 REFUSED = "refused"
 
 
 @cache
 def table(name: str) -> dict[str, Any]:
-    tables: dict[str, Any] = yaml.load((TABLES / f"{name}.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
-    return tables
+    return dict(yaml.load((TABLES / f"{name}.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader))
 
 
 def rows(name: str) -> list[Any]:
@@ -159,7 +157,7 @@ def test_resources_merge_as_in_kpt(row: Row) -> None:
 # ---- updates of packages ---------------------------------------------------------------------------------------------
 
 
-def files(package: Package, folder: str = "", name: str = "base") -> dict[str, str]:
+def files(package: Row, folder: str = "", name: str = "base") -> dict[str, str]:
     """The files of a package as data."""
     expanded: dict[str, str] = {}
     for entry, value in package.items():
@@ -234,16 +232,16 @@ class Repositories:
         return Subtree(tree, directory.strip("/")) if directory.strip("/") else tree
 
 
-def fetched(repositories: Repositories, upstream: list[str], ours: Package | None = None) -> Package:
+def fetched(repositories: Repositories, upstream: list[str], ours: Row | None = None) -> Row:
     """A package as `kpt pkg get` writes it, with those inside that name an upstream only."""
     repository = upstream[0]
-    package: Package = {"Kptfile": {}, **repositories.commits[repository][0]["package"]}
+    package: Row = {"Kptfile": {}, **repositories.commits[repository][0]["package"]}
     number = int(repositories.resolve(*upstream[:3]).commit, 16) - 1
     parts = {**package["Kptfile"], **(ours or {}), "upstream": upstream, "lock": [*upstream[:3], number]}
     return {**with_fetched(repositories, package), "Kptfile": parts}
 
 
-def with_fetched(repositories: Repositories, package: Package) -> Package:
+def with_fetched(repositories: Repositories, package: Row) -> Row:
     inside = {}
     for name, value in package.items():
         if name.endswith("/"):
