@@ -32,8 +32,8 @@ let pending = [];
 let rest = 0;
 let isOver = false;
 let isBusy = false;
-/** @type {string[]} keys that somebody typed before the answer to the one before */
-const typed = [];
+/** @type {(() => void)[]} what somebody typed and clicked before the answer to the one before */
+const later = [];
 
 const near = new IntersectionObserver(
   (entries) => {
@@ -280,7 +280,11 @@ function refocus(card, choice) {
  * @param {(text: string) => void} [refused] shows why something is refused; by default above all
  */
 async function busy(work, refused = notice) {
-  if (isBusy || isOver) return;
+  if (isOver) return;
+  if (isBusy) {
+    later.push(() => void busy(work, refused));
+    return;
+  }
   isBusy = true;
   try {
     await work();
@@ -294,11 +298,7 @@ async function busy(work, refused = notice) {
     }
   } finally {
     isBusy = false;
-    while (typed.length && !isBusy) {
-      const key = /** @type {string} */ (typed.shift());
-      // What follows an `e` is a part of the value.
-      if (!isTyping(document.activeElement)) press(key);
-    }
+    while (later.length && !isBusy) later.shift()?.();
   }
 }
 
@@ -549,8 +549,10 @@ function onKey(event) {
   // A dialog that was just closed still has the focus for a moment.
   if (isTyping(at) || (at instanceof Element && at.closest("dialog[open]"))) return;
   // What follows a slash is typed into the field.
-  if (isBusy && event.key.length === 1 && event.key !== "/") typed.push(event.key);
-  else if (!press(event.key)) return;
+  if (isBusy && event.key.length === 1 && event.key !== "/") {
+    // What follows an `e` is a part of the value.
+    later.push(() => void (isTyping(document.activeElement) || press(event.key)));
+  } else if (!press(event.key)) return;
   event.preventDefault();
 }
 
