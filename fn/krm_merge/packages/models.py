@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema, model_validator
 
 from krm_merge.krm import DocumentModel, pattern_of
+from krm_merge.schema import FUNCTION_ALTERNATIVES
 
 
 def _checked_text(value: object) -> object:
@@ -47,7 +48,7 @@ def _is_url(text: str) -> bool:
 
 
 _ONE_PROGRAM: list[JsonValue] = [{"required": ["image"]}, {"required": ["exec"]}]
-_CONFIGS = ("configPath", "configMap", "configRef")
+_CONFIGS = FUNCTION_ALTERNATIVES[1]
 
 
 class _Fields(BaseModel):
