@@ -1,4 +1,4 @@
-"""Measures five plugins on a thousand Deployments, and calls of programs. `make bench` runs it, README.md explains."""
+"""Measures five plugins on a thousand Deployments. `make bench` runs it, README.md explains."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from benchmarks.measuring import (
     machine,
     numbers_of,
     program,
-    table,
 )
 from benchmarks.packages import deployment
 from benchmarks.resources import as_item
@@ -116,26 +115,16 @@ def cases(directory: Path) -> list[Case]:
     ]
 
 
-def call_times() -> dict[str, float]:
-    """The time of a call in each protocol, in ms. In a process of its own: this one has to stay small."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.calls"], cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True
-    )
-    times: dict[str, float] = json.loads(done.stdout)
-    return times
-
-
-def report(numbers: list[Measured], calls: dict[str, float], bars: list[Bar], before: float) -> str:
+def report(numbers: list[Measured], bars: list[Bar], before: float) -> str:
     """All numbers as markdown."""
     out = machine(before)
     for case in dict.fromkeys(row.case for row in numbers):
         out += "\n" + case_table([row for row in numbers if row.case == case], seconds=True)
-    rows = [[f"`{protocol}`", f"{time:.2f}"] for protocol, time in calls.items()]
-    return out + "\n" + table(["one call of a program", "ms"], rows) + "\n" + bar_table(bars)
+    return out + "\n" + bar_table(bars)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Measures plugins on many Deployments, and calls of programs.")
+    parser = argparse.ArgumentParser(description="Measures plugins on many Deployments.")
     parser.add_argument("--runs", type=int, default=5, help="runs of each case")
     parser.add_argument("--json", action="store_true", help="print JSON instead of markdown")
     arguments = parser.parse_args()
@@ -151,19 +140,17 @@ def main() -> int:
                 case.check(command)
                 commands.append(command)
             runs_by_case = alternate(commands)
-            calls = call_times()
         except (RuntimeError, subprocess.CalledProcessError) as error:
             print(error, file=sys.stderr)
             return 1
     numbers = [numbers_of(case, name, runs) for case, runs in runs_by_case.items() for name in runs]
     bars = [Bar(f"{row.case}, wall (median)", row.wall_ms / 1000, 3, " s") for row in numbers]
     bars += [Bar(f"{row.case}, peak", row.peak_mb, 200, " MB") for row in numbers]
-    bars.append(Bar("one call, jsonl/v1", calls["jsonl/v1"], 1, " ms"))
     if arguments.json:
-        more = {"load": [before, load()], "calls": calls, "bars": [asdict(bar) for bar in bars]}
+        more = {"load": [before, load()], "bars": [asdict(bar) for bar in bars]}
         print(json.dumps(as_value(numbers, **more), indent=2))
     else:
-        print(report(numbers, calls, bars, before), end="")
+        print(report(numbers, bars, before), end="")
     return 0
 
 

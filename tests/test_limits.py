@@ -117,7 +117,7 @@ def test_copies_that_a_program_answers(tmp_path: Path) -> None:
     program.write_text(f"#!/bin/sh\ncat >/dev/null\ncat <<'END'\n{json.dumps(answer)}\nEND\n")
     program.chmod(0o555)
     tmp_path.chmod(0o555)
-    config = "  - name: p\n    exec: {file: program, protocol: crane/v1}\n"
+    config = "  - name: p\n    exec: {file: program}\n"
     message = refuse(transform(config), KRM_MERGE_PLUGIN_DIR=str(tmp_path))
     assert message.startswith("p: copy /a/b")
     assert message.endswith(f" from /a: {TOO_MANY_COPIES} (Thing a)")

@@ -84,7 +84,7 @@ def _with_plugin(root: Path) -> None:
     write(root / "pkg", resources("old"))
     write(root / "plugins", {"plugin": File(f"#!{sys.executable} -IS\n{_PLUGIN}".encode(), "executable")})
     config = "apiVersion: fn.kpt.dev/v1alpha1\nkind: TransformResources\nmetadata: {name: t}\n"
-    plugin = "exec: {file: plugin, protocol: jsonl/v1, timeoutSeconds: 300}"
+    plugin = "exec: {file: plugin, timeoutSeconds: 300}"
     write(root, {"config.yaml": f"{config}plugins:\n- {{name: plugin, {plugin}}}\n"})
 
 

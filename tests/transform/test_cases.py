@@ -183,7 +183,7 @@ def test_applier(case: dict[str, Any]) -> None:
 
 
 class Unreadable(io.BytesIO):
-    def readline(self, size: int | None = -1) -> bytes:
+    def read(self, size: int | None = -1) -> bytes:
         raise OSError("broken")
 
 
@@ -209,9 +209,7 @@ def test_plugin_process_side(case: dict[str, Any]) -> None:
         assert stdout.getvalue() == b""
         return
     assert stderr.getvalue() == b""
-    # Beyond crane: it tells that it can answer many requests.
-    more = {"protocols": ["crane/v1", "jsonl/v1"]} if case["stdin"] == "{}" else {}
-    assert json.loads(stdout.getvalue()) == {**expect["stdoutJson"], **more}
+    assert json.loads(stdout.getvalue()) == expect["stdoutJson"]
 
 
 def program(tmp_path: Path, case: dict[str, Any]) -> Executable:
@@ -245,7 +243,6 @@ def test_plugin_host_metadata(case: dict[str, Any], tmp_path: Path) -> None:
 @cases("plugin_host_run")
 def test_plugin_host_run(case: dict[str, Any], tmp_path: Path) -> None:
     plugin = program(tmp_path, case)
-    plugin.given_protocol = "crane/v1"
     check_host(case["expect"], "", lambda: plugin.run({"kind": "Pod"}, {}), Response.read)
 
 

@@ -218,16 +218,7 @@ class ExecModel(StrictModel):
     """A program in the plugin directory of the image."""
 
     file: str = Field(description="Its file name, without a path.")
-    protocol: Literal["crane/v1", "jsonl/v1"] | None = Field(
-        None,
-        description="A process for each resource (crane/v1), or one for all (jsonl/v1); by default what the plugin's "
-        "metadata names.",
-    )
     timeoutSeconds: float = Field(10, gt=0, le=300, description="The time limit for one resource.")
-    memoryMiB: int = Field(
-        1024, ge=16, le=65536, description="The memory limit, for it and all processes that it starts."
-    )
-    processes: int = Field(64, ge=1, le=4096, description="The limit of its processes, including itself.")
 
 
 class PluginModel(StrictModel):

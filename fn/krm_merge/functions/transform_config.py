@@ -69,14 +69,7 @@ def _plugin(model: PluginModel, directory: PluginDirectory) -> Plugin:
         return KubernetesPlugin(model.name or KUBERNETES)
     if model.exec is not None:
         file = directory.executable(model.exec.file)
-        return Executable(
-            file,
-            model.name or "",
-            model.exec.protocol,
-            model.exec.timeoutSeconds,
-            memory_limit=model.exec.memoryMiB << 20,
-            process_limit=model.exec.processes,
-        )
+        return Executable(file, model.name or "", model.exec.timeoutSeconds)
     if model.name is None:
         raise ValueError("name is missing: priorities and results name the patches by it")
     assert model.patches is not None

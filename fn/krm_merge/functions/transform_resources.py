@@ -82,7 +82,6 @@ def added_resources(
         path = join(dirname(file), basename(default_place(identity)))
         yield proposal, new, path
         _report_added(proposal, new.ref, path, transformation.runner, results, copied)
-    transformation.runner.close()
 
 
 def _strongest(
@@ -200,8 +199,7 @@ class Transformer:
         return self._choices.whiteout == "error"
 
     def finish(self) -> TransformSummary:
-        """Ends the plugins' processes."""
-        self._runner.close()
+        """What became of the resources."""
         self._summary.copied = self._copied.nodes
         return self._summary
 
@@ -344,10 +342,7 @@ def transform_items(resource_list: ResourceList, transformation: Transformation)
     results, runner = resource_list.results, transformation.runner
     check_targets(runner, len(resource_list.items))
     definitions = definitions_of(resource_list.items)
-    try:
-        summaries = edit_items(resource_list, lambda: Transformer(transformation, definitions))
-    finally:
-        runner.close()
+    summaries = edit_items(resource_list, lambda: Transformer(transformation, definitions))
     report_failures(summaries, results)
     copied = CopiedInAll(sum(summary.copied for summary in summaries))
     if not results.errors and any(summary.created for summary in summaries):

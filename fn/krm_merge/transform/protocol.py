@@ -342,10 +342,6 @@ class WithOptions:
         """Runs the plugin. Raises PluginError."""
         return self.plugin.run(resource, {**options, **self.options})
 
-    def close(self) -> None:
-        """Closes the plugin."""
-        close(self.plugin)
-
 
 @dataclass(frozen=True, slots=True)
 class OptionalField:
@@ -358,12 +354,11 @@ class OptionalField:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """The metadata of a plugin. `protocols` are those that it supports, if it names them."""
+    """The metadata of a plugin."""
 
     name: str = ""
     version: str = ""
     fields: tuple[OptionalField, ...] = ()
-    protocols: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, value: Value) -> Metadata:
@@ -381,7 +376,6 @@ class Metadata:
             _text(value, "name"),
             _text(value, "version"),
             tuple(OptionalField(*(_text(field, name) for name in ("flagName", "help", "example"))) for field in fields),
-            tuple(map(str, protocols if isinstance(protocols := value.get("protocols"), list) else ())),
         )
 
     def to_value(self) -> Object:
@@ -396,8 +390,6 @@ class Metadata:
             value["optionalFields"] = [
                 {"flagName": field.name, "help": field.help, "example": field.example} for field in self.fields
             ]
-        if self.protocols:
-            value["protocols"] = list(self.protocols)
         return value
 
 
@@ -410,13 +402,6 @@ def metadata_of(plugin: Plugin) -> Metadata:
 def only_reads(plugin: Plugin) -> bool:
     """Whether a plugin promises, by `only_reads = True`, never to change its resource: then it needs no copy."""
     return getattr(plugin, "only_reads", False) is True
-
-
-def close(plugin: Plugin) -> None:
-    """Closes a plugin that has a `close`."""
-    end = getattr(plugin, "close", None)
-    if callable(end):
-        end()
 
 
 def _check_items(what: str, items: object, type_: type) -> None:

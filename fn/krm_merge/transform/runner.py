@@ -29,7 +29,6 @@ from krm_merge.transform.protocol import (
     PluginError,
     PluginOperation,
     Response,
-    close,
     flaw_of_value,
     only_reads,
 )
@@ -149,11 +148,6 @@ class Runner:
             outcome.failures.append(Failure(names, "the values are nested too deeply"))
         outcome.failures += _too_deep(outcome.settlement, resource)
         return outcome
-
-    def close(self) -> None:
-        """Closes all plugins, which ends their processes. They may be run again."""
-        for plugin in self.plugins:
-            close(plugin)
 
     def _response(self, plugin: Plugin, resource: Object) -> Response:
         argument = resource if only_reads(plugin) else copied(resource)

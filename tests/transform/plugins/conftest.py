@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,6 @@ from transform.plugins.programs import Programs, set_clock
 
 
 @pytest.fixture
-def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Programs]:
-    factory = Programs(tmp_path, [])
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
     set_clock(monkeypatch, tmp_path / "clock")
-    yield factory
-    for plugin in factory.plugins:
-        plugin.close()
+    return Programs(tmp_path)

@@ -14,7 +14,7 @@ import pytest
 from e2e.hosts import SECONDS, wait_until
 from krm_merge.transform import PluginError
 from krm_merge.transform.plugins import process as running
-from krm_merge.transform.plugins.process import Executable, Protocol
+from krm_merge.transform.plugins.process import Executable
 
 Data = dict[str, Any]
 LATE: Final = f"did not finish within {SECONDS} s and was killed"
@@ -30,7 +30,6 @@ class Programs:
     """
 
     directory: Path
-    plugins: list[Executable]
 
     def shell(self, *lines: str, **settings: Any) -> Executable:
         return self._make("#!/bin/sh", [f"echo start >> {self.directory}/starts", *lines], **settings)
@@ -44,15 +43,13 @@ class Programs:
         interpreter: str,
         lines: list[str],
         name: str = "plugin",
-        protocol: Protocol | None = "crane/v1",
         time_limit: float = SECONDS,
         **limits: Any,
     ) -> Executable:
         file = self.directory / name
         file.write_text("\n".join([interpreter, *lines, ""]))
         file.chmod(0o755)
-        self.plugins.append(Executable(file, "", protocol, time_limit, **limits))
-        return self.plugins[-1]
+        return Executable(file, "", time_limit, **limits)
 
     def passes(self, seconds: int = SECONDS) -> str:
         """A line of the shell with which so many seconds pass on the clock of limits, after a request was read."""

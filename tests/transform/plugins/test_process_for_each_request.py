@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import ctypes
+import io
 import json
 import os
 import platform
 import re
-import signal
 import struct
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any, Final
 
 import pytest
 
-from e2e.hosts import SECONDS, wait_until
-from krm_merge.transform import Metadata, PluginError, Response, Runner
+from e2e.hosts import SECONDS
+from krm_merge.transform import Metadata, Operation, Options, PluginError, Response, Runner, serve
 from krm_merge.transform.plugins.process import Executable
 from transform.plugins.programs import DONE, LARGE, LATE, POD, Data, Programs, error_of
 
@@ -67,23 +65,8 @@ def test_an_answer_may_be_as_long_as_the_limit(programs: Programs) -> None:
     assert plugin.run(POD, {}) == Response()
 
 
-LEFT: Final = "left a process behind, which was killed"
 READ: Final = "cat >/dev/null"
 QUIET: Final = "</dev/null >/dev/null 2>&1"
-DETACHED: Final = """
-if os.fork() == 0:
-    os.setsid()
-    if os.fork() == 0:
-        print(os.getpid(), file=open(os.path.dirname(sys.argv[0]) + '/pids', 'a'))
-        null = os.open('/dev/null', os.O_RDWR)
-        for number in (0, 1, 2):
-            os.dup2(null, number)
-        time.sleep(600)
-    os._exit(0)
-os.wait()
-while not os.path.exists(os.path.dirname(sys.argv[0]) + '/pids'):
-    time.sleep(0.01)
-"""
 
 
 def test_a_child_that_holds_the_output_is_killed(programs: Programs) -> None:
@@ -93,67 +76,9 @@ def test_a_child_that_holds_the_output_is_killed(programs: Programs) -> None:
 
 
 def test_a_child_that_is_left_behind_is_killed(programs: Programs) -> None:
-    """Its plugin had answered, and is not asked again all the same."""
     plugin = programs.shell(f"sleep 600 {QUIET} &", f"echo $! > {programs.directory}/pids", DONE)
-    assert [str(error_of(plugin)), str(error_of(plugin))] == [LEFT, LEFT]
-    assert programs.starts == 1
+    assert plugin.run(POD, {}).is_whiteout
     programs.assert_all_gone()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets us adopt orphans")
-@pytest.mark.parametrize("stays", [False, True])
-def test_a_child_in_a_session_of_its_own_is_killed(stays: bool, programs: Programs) -> None:
-    ending = f"os.system({programs.passes()!r}); time.sleep(600)" if stays else "print('{}')"
-    plugin = programs.python("sys.stdin.read()", DETACHED, ending)
-    assert str(error_of(plugin)) == (LATE if stays else LEFT)
-    programs.assert_all_gone()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets us adopt orphans")
-@pytest.mark.parametrize("before", [0, 1])
-def test_orphans_are_adopted_only_while_a_plugin_runs(before: int, programs: Programs) -> None:
-    """Orphans of other programs are left alone; a caller that adopts them still does."""
-    library, setting = ctypes.CDLL(None), ctypes.c_int()
-    library.prctl(36, before, 0, 0, 0)
-    plugin = programs.shell(DONE)
-    missing = Executable(programs.directory / "missing")
-    try:
-        assert plugin.run(POD, {}).is_whiteout
-        error_of(missing)
-        library.prctl(37, ctypes.byref(setting), 0, 0, 0)
-        assert setting.value == before
-    finally:
-        library.prctl(36, 0, 0, 0, 0)
-
-
-IN_PARALLEL: Final = """
-import signal, sys
-from pathlib import Path
-from krm_merge.krm import program
-from krm_merge.transform.plugins.process import Executable
-
-signal.signal(int(sys.argv[2]), signal.SIG_DFL)
-program.WORTH_IT = 1
-program.processors = lambda: int(sys.argv[3])
-work = lambda items: Executable(Path(sys.argv[1]), "it", "crane/v1", 600).run({"kind": "Pod"}, {})
-program.in_parallel(work, range(2))
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whose children there are")
-@pytest.mark.parametrize("processes", [1, 2])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_what_ends_us_ends_plugins(number: signal.Signals, processes: int, programs: Programs) -> None:
-    """Those of all processes that work, with all that they started, in whatever session."""
-    pids = programs.directory / "pids"
-    children = (f"sleep 600 {QUIET} &", "child=$!", f"setsid sleep 600 {QUIET} &")
-    plugin = programs.shell(*children, f"echo $$ $child $! >> {pids}", "wait")
-    command = [sys.executable, "-c", IN_PARALLEL, str(plugin.file), str(int(number)), str(processes)]
-    with subprocess.Popen(command) as program:
-        wait_until(lambda: pids.exists() and len(pids.read_text().splitlines()) == processes)
-        program.send_signal(number)
-        assert program.wait() == -number
-    programs.assert_all_gone(3 * processes)
 
 
 INTERRUPTED: Final = """
@@ -172,7 +97,7 @@ class Interrupted(subprocess.Popen):
 
 subprocess.Popen = Interrupted
 with interrupts.as_exceptions():
-    Executable(Path(sys.argv[1]), "it", "crane/v1", 600).run({"kind": "Pod"}, {})
+    Executable(Path(sys.argv[1]), "it", 600).run({"kind": "Pod"}, {})
 """
 
 
@@ -183,26 +108,6 @@ def test_a_plugin_that_is_just_starting_is_killed_with_us(programs: Programs) ->
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert "Interrupted: SIGTERM" in done.stderr
     programs.assert_all_gone()
-
-
-def test_what_handles_signals_itself_goes_on_with_it(programs: Programs) -> None:
-    def handle(number: int, frame: FrameType | None) -> None:
-        """Of the caller."""
-
-    before = signal.signal(signal.SIGTERM, handle)
-    try:
-        plugin = programs.shell(f"kill -TERM {os.getpid()}", DONE)
-        assert plugin.run(POD, {}).is_whiteout
-        assert signal.getsignal(signal.SIGTERM) is handle
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    assert programs.shell(DONE).run(POD, {}).is_whiteout
-    assert signal.getsignal(signal.SIGTERM) is before
-
-
-def test_children_that_end_with_their_plugin_are_none_left(programs: Programs) -> None:
-    plugin = programs.shell(f"true {QUIET} &", "wait", DONE)
-    assert plugin.run(POD, {}).is_whiteout
 
 
 @pytest.mark.parametrize(
@@ -386,9 +291,9 @@ def test_a_program_may_answer_before_it_reads(programs: Programs) -> None:
 
 def test_what_is_written_to_stderr_is_no_error(programs: Programs) -> None:
     """Crane took it for one where metadata were asked for."""
-    plugin = programs.shell("echo a warning >&2", f"printf '%s' '{json.dumps(META)}'", protocol=None)
+    plugin = programs.shell("echo a warning >&2", f"printf '%s' '{json.dumps(META)}'")
     assert plugin.metadata == Metadata("told", "v2")
-    assert (plugin.name, plugin.protocol) == ("told", "crane/v1")
+    assert plugin.name == "told"
     # They are asked for once.
     assert programs.starts == 1
 
@@ -400,3 +305,85 @@ def test_the_name(setting: str, plugin_name: str, name: str, programs: Programs)
     plugin = programs.shell(f"printf '%s' '{json.dumps({**META, 'name': plugin_name})}'", name="file")
     plugin.given_name = setting
     assert plugin.name == name
+
+
+class Wrong:
+    """A plugin in Python that answers with invalid JSON, or fails when it is asked what it is."""
+
+    name = "wrong"
+
+    def __init__(self, metadata: Any, value: Any) -> None:
+        self.told, self.value = metadata, value
+
+    @property
+    def metadata(self) -> Metadata:
+        if isinstance(self.told, Exception):
+            raise self.told
+        return Metadata("wrong", self.told)
+
+    def run(self, resource: Data, options: Options) -> Response:
+        values: list[Any] = []
+        response = Response.of(Operation("add", ("x",), value=values))
+        values.append(self.value)
+        return response
+
+
+@pytest.mark.parametrize(
+    ("metadata", "value", "request_", "error"),
+    [
+        ({"v1"}, 1, {}, "Object of type set is not JSON serializable"),
+        (ValueError("not today \ud800"), 1, {}, "not today \ud800"),
+        ("v1", {"v1"}, POD, "Object of type set is not JSON serializable"),
+    ],
+)
+def test_a_served_plugin_that_answers_with_no_json(metadata: Any, value: Any, request_: Data, error: str) -> None:
+    fault = {"type": "PluginRunError", "message": "the plugin failed", "error": error}
+    request = json.dumps(request_).encode()
+    stdout, stderr = io.BytesIO(), io.BytesIO()
+    assert serve(Wrong(metadata, value), io.BytesIO(request), stdout, stderr) == 1
+    assert (stdout.getvalue(), json.loads(stderr.getvalue())) == (b"", fault)
+
+
+def test_what_a_plugin_writes_of_secrets_it_was_given_is_redacted(programs: Programs) -> None:
+    plugin = programs.python(
+        "given = json.load(sys.stdin)",
+        "if given['kind'] == 'Secret': print('{}'); sys.exit()",
+        "sys.exit('cannot log in with hunter2-and-more, aHVudGVyMi1hbmQtbW9yZQ==, second line or plain-text: pod p')",
+    )
+    twice = programs.python(
+        "given = json.load(sys.stdin)",
+        "sys.stderr.write(('x' * 100 + 'the-very-long-password-of-the-database')[-120:])",
+        "sys.exit(1)",
+        name="twice",
+    )
+    plugin.given_name, twice.given_name = "first", "second"  # none is asked for it
+    secret: Data = {
+        **POD,
+        "kind": "Secret",
+        "data": {"token": "aHVudGVyMi1hbmQtbW9yZQ=="},
+        "stringData": {"a": "first line\nsecond line\n", "b": "plain-text", "c": "the"},
+    }
+    runner = Runner([plugin])
+    assert runner.run(secret).failures == []
+    [failure] = runner.run(POD).failures
+    assert "cannot log in with (redacted), (redacted), (redacted) or (redacted): pod p" in failure.problem
+    long = {**secret, "data": {}, "stringData": {"a": "much-longer-than-that-the-very-long-password-of-the-database"}}
+    [cut] = Runner([twice]).run(long).failures
+    assert "password" not in cut.problem
+
+
+def test_what_a_plugin_writes_of_secret_variables_is_redacted(programs: Programs) -> None:
+    plugin = programs.python("json.load(sys.stdin)", "sys.exit('cannot log in with hunter2 or 4711, level info')")
+    plugin.given_name = "login"
+    pairs: list[tuple[str, Any]] = [("DB_PASSWORD", "hunter2"), ("PIN_KEY", 4711), ("A", "info")]
+    env: list[Any] = [{"name": name, "value": value} for name, value in pairs]
+    [failure] = Runner([plugin]).run({**POD, "spec": {"containers": [{"name": "c", "env": env}]}}).failures
+    assert "cannot log in with (redacted) or (redacted), level info" in failure.problem
+
+
+def test_a_plugin_that_takes_too_much_memory(programs: Programs) -> None:
+    # It has its limit before it has a request.
+    plugin = programs.python("sys.stdin.read()", "held = bytearray(400 << 20)", memory_limit=200 << 20)
+    with pytest.raises(PluginError) as caught:
+        plugin.run(POD, {})
+    assert "MemoryError" in caught.value.detail

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A plugin in POSIX shell (crane/v1): annotates every resource with whom to ask about it.
+# A plugin in POSIX shell: annotates every resource with whom to ask about it.
 set -eu
 PATH=/usr/bin:/bin
 

@@ -1,10 +1,9 @@
-"""The plugin's side: a program that answers requests on stdin. For plugins written in Python."""
+"""The plugin's side: a program that answers a request on stdin. For plugins written in Python."""
 
 from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 from typing import BinaryIO, Literal, TypeAlias
 
 from krm_merge.errors import KrmMergeError
@@ -39,45 +38,21 @@ def serve(
     stdout: BinaryIO | None = None,
     stderr: BinaryIO | None = None,
 ) -> int:
-    """Answers requests until stdin ends; returns the exit code.
-
-    A request that ends with a newline is one of many (`jsonl/v1`): its errors are answers. One that ends with stdin is
-    crane's (`crane/v1`): an error is written to stderr, and the exit code is 1.
-    """
-    source, sink = stdin or sys.stdin.buffer, stdout or sys.stdout.buffer
+    """Answers the request on stdin; returns the exit code. An error is written to stderr, and the exit code is 1."""
     try:
-        while True:
-            request = _next(source)
-            if not request.strip():
-                return 0
-            try:
-                answer = _answer(plugin, request)
-            except PluginFaultError as fault:
-                if not request.endswith(b"\n"):
-                    raise
-                answer = json.dumps({"error": fault.to_value()}).encode()
-            sink.write(answer + b"\n")
-            sink.flush()
+        answer = _answer(plugin, _request(stdin or sys.stdin.buffer))
     except PluginFaultError as fault:
         (stderr or sys.stderr.buffer).write(str(fault).encode() + b"\n")
         return 1
+    (stdout or sys.stdout.buffer).write(answer + b"\n")
+    return 0
 
 
-def _next(source: BinaryIO) -> bytes:
+def _request(source: BinaryIO) -> bytes:
     try:
-        line = source.readline()
-        # A request of crane may have several lines.
-        return line if not line or _is_whole(line) else line + source.read()
+        return source.read()
     except OSError as error:
         raise PluginFaultError("PluginInvalidIOError", "stdin cannot be read", str(error)) from None
-
-
-def _is_whole(line: bytes) -> bool:
-    try:
-        json.loads(line)
-    except ValueError:
-        return False
-    return True
 
 
 def _answer(plugin: Plugin, request: bytes) -> bytes:
@@ -88,11 +63,8 @@ def _answer(plugin: Plugin, request: bytes) -> bytes:
     if not isinstance(value, dict):
         raise PluginFaultError("PluginInvalidInputError", "the request is not a Kubernetes object")
     try:
-        if value:
-            answer = plugin.run(*_resource(value)).to_value()
-        else:
-            answer = replace(metadata_of(plugin), protocols=("crane/v1", "jsonl/v1")).to_value()
-        return json.dumps(answer, ensure_ascii=False).encode()
+        answer = plugin.run(*_resource(value)) if value else metadata_of(plugin)
+        return json.dumps(answer.to_value(), ensure_ascii=False).encode()
     except PluginFaultError:
         raise
     except Exception as error:
