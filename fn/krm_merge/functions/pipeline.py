@@ -20,7 +20,6 @@ from krm_merge.functions import CONFIG_MAP
 from krm_merge.functions.edit_items import LOCAL_CONFIG, REMOVED, Definitions, ItemEditor, annotations_of
 from krm_merge.krm import KPTFILE, Resource, ResourceList, pattern_of, value_at
 from krm_merge.merge import (
-    CommentReader,
     Document,
     Member,
     definitions_in,
@@ -43,6 +42,7 @@ from krm_merge.text import (
     same,
     text_of,
     to_value,
+    value_of,
     written,
 )
 
@@ -226,7 +226,7 @@ _CATALOG = ("apply-setters", "ensure-name-substring", "set-annotations", "set-im
 _DEPENDS_ON = ("metadata", "annotations", "config.kubernetes.io/depends-on")
 _UNNAMED = ("CustomResourceDefinition", "APIService", "Namespace", KPTFILE)
 _SETTER = re.compile(r"\$\{([^${}]*)\}")
-_COMMENT = "# kpt-set: "
+_SETTERS_OF_LINE = re.compile(r":?[ \t]+# kpt-set: (.*)")
 # fmt: off
 _CLUSTER_WIDE = frozenset((
     "APIService", "CSIDriver", "CSINode", "CertificateSigningRequest", "ClusterRole", "ClusterRoleBinding",
@@ -245,30 +245,34 @@ def _may_have_namespace(value: Object) -> bool:
 
 def _setter_at(root: MappingNode, path: Iterable[str | int]) -> str:
     """The pattern with setters in the comment of a value, '' where there is none."""
-    holder: Node = root
-    line: str | None = None
+    node: Node = root
+    end = 0
     for step in path:
         child: Child | None = None
-        if isinstance(holder, MappingNode):
-            child = holder.entry(str(step))
-        elif isinstance(holder, SequenceNode) and isinstance(step, int) and step < len(holder.items):
-            child = holder.items[step]
+        if isinstance(node, MappingNode):
+            child = node.entry(str(step))
+        elif isinstance(node, SequenceNode) and isinstance(step, int) and step < len(node.items):
+            child = node.items[step]
         if child is None:
             return ""
-        line = CommentReader().of(holder, child).line
-        holder = resolved(child.value if isinstance(child, Entry) else child)
-    return line.removeprefix(_COMMENT).strip() if line is not None and line.startswith(_COMMENT) else ""
+        node = value_of(child)
+        # The comment of a list in lines of its own is behind its key.
+        is_below = isinstance(child, Entry) and isinstance(node, SequenceNode) and not node.flow
+        end = child.key.end if isinstance(child, Entry) and is_below else node.end
+        node = resolved(node)
+    comment = None if root.source is None else _SETTERS_OF_LINE.match(root.source.text, end)
+    return comment[1].strip() if comment else ""
 
 
 def _written(value: Value, now: Value, gives: Callable[[ValuePath, Value, Value], bool], path: ValuePath = ()) -> Value:
     """A value with what a function gives of another version of it."""
+    if same(value, now):
+        return value
     if isinstance(now, dict) and (value is None or isinstance(value, dict)):
         before: Object = value if isinstance(value, dict) else {}
         fields = {name: _written(before.get(name), field, gives, (*path, name)) for name, field in now.items()}
         merged = {**before, **{name: field for name, field in fields.items() if field is not None or name in before}}
         return merged if merged or value is not None else None
-    if same(value, now):
-        return value
     if path and gives(path, value, now):
         return now
     if not isinstance(value, list) or not isinstance(now, list):

@@ -34,6 +34,9 @@ from krm_merge.text import (
 
 Decide = Callable[[Node, Node, Node], list[Decision]]
 
+Rendered = Callable[..., list[Member]]
+"""Original and others with what functions wrote in local; empty where that is nothing."""
+
 
 @frozen
 class FieldMerge:
@@ -64,12 +67,17 @@ def merge_document(
     local: Member,
     fields: FieldMerge,
     before: MappingNode | None = None,
+    rendered: Rendered | None = None,
 ) -> ResourceOutcome:
     """Merges a document by its lines where these merge and are sound, else by its fields.
 
-    `before` is what fields have as the original, where that is another than its root.
+    `before` is what fields have as the original, where that is another than its root. `rendered` gives original and
+    upstream with what functions wrote in local; where lines merge without it, they merge the same with it (R14).
     """
     by_lines = None if original is None else _by_lines(original, upstream, local, fields.schema)
+    if by_lines is None and original is not None and rendered is not None:
+        if members := rendered(original, upstream):
+            return merge_document(members[0], members[1], local, fields, members[0].root)
     if by_lines is None:
         return _by_fields(original, upstream, local, fields, before)
     if fields.policy.resolutions.all:
@@ -208,9 +216,9 @@ def _is_wrapped(node: Scalar) -> bool:
 
 
 def _has_aliases(root: Node) -> bool:
-    text = "" if root.source is None else root.source.text
-    # A look at the text spares nearly all documents the walk.
-    return "&" in text and "*" in text and any(isinstance(node, Alias) for node in _nodes_in(root, aliases=True))
+    # Of a list of resources others may have the aliases.
+    has_aliases = root.source is not None and root.source.has_aliases
+    return has_aliases and any(isinstance(node, Alias) for node in _nodes_in(root, aliases=True))
 
 
 def _nodes_in(root: Node, *, aliases: bool = False) -> list[Node]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from posixpath import dirname
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,7 +16,7 @@ from krm_merge.merge.decisions.decision import (
     ResourceOutcome,
 )
 from krm_merge.merge.decisions.policy import Policy, Rule
-from krm_merge.merge.package.document import FieldMerge, merge_document
+from krm_merge.merge.package.document import FieldMerge, Rendered, merge_document
 from krm_merge.merge.package.resources import Folders, is_other_package, left_alone, with_attribution
 from krm_merge.merge.values.images import image_repository
 from krm_merge.schema import KeyedList, KptfileSchema, Schema, WithListKeys, any_object_schema, is_around_local
@@ -215,12 +216,12 @@ class PackageMerger:
         if pipeline is not None and original is not None and local is None and pipeline.rendered(original, None) == {}:
             # R14: a function removes it at every render.
             return ResourceOutcome("kept", original, upstream, local, [])
-        if pipeline is not None and original is not None and local is not None:
-            # Hardly any package that was not rendered pays for this import.
-            from krm_merge.merge.package.pipeline_effects import with_pipeline_effects
-
-            original, upstream = with_pipeline_effects(original, upstream, local, pipeline, schema)
-        outcome = self._existence(schema, original, upstream, local)
+        rendered = None
+        if pipeline is not None and local is not None:
+            rendered = partial(_rendered, pipeline, schema, local)
+            if original is not None and upstream is None:
+                original = (rendered(original) or [original])[0]
+        outcome = self._existence(schema, original, upstream, local, rendered)
         new = likely_renames.get(id(members[0]))
         if new is not None and outcome.decisions:
             outcome.decisions.append(_likely_rename(new))
@@ -253,13 +254,18 @@ class PackageMerger:
         return alone
 
     def _existence(
-        self, schema: Schema, original: Member | None, upstream: Member | None, local: Member | None
+        self,
+        schema: Schema,
+        original: Member | None,
+        upstream: Member | None,
+        local: Member | None,
+        rendered: Rendered | None = None,
     ) -> ResourceOutcome:
         """R2 with F5: who has the resource decides what becomes of it."""
         if self.policy.resolutions.all and (chosen := self._chosen_existence(original, upstream, local)) is not None:
             return chosen
         if upstream is not None and local is not None:
-            return self._merged(schema, original, upstream, local)
+            return self._merged(schema, original, upstream, local, rendered)
         if original is None:
             if upstream is not None and upstream.identity.group_kind == MERGE_POLICY:
                 upstream = _without_choices(upstream)
@@ -305,7 +311,14 @@ class PackageMerger:
         decision = Decision("F5", (), explanation(resolution), "both", is_reported=True, resolution=resolution)
         return ResourceOutcome(fate, original, upstream, local, [decision])
 
-    def _merged(self, schema: Schema, original: Member | None, upstream: Member, local: Member) -> ResourceOutcome:
+    def _merged(
+        self,
+        schema: Schema,
+        original: Member | None,
+        upstream: Member,
+        local: Member,
+        rendered: Rendered | None = None,
+    ) -> ResourceOutcome:
         list_keys = [
             k for k in self.list_keys if (k.kind, k.api_version) == (local.identity.kind, _version(local.root))
         ]
@@ -319,7 +332,14 @@ class PackageMerger:
         )
         before = original.root if original is not None else _named_like(upstream.root) if renamed else None
         fields = FieldMerge(schema, self.policy.of(*identities), self.smart)
-        return merge_document(original, upstream, local, fields, before)
+        return merge_document(original, upstream, local, fields, before, rendered)
+
+
+def _rendered(pipeline: Pipeline, schema: Schema, local: Member, original: Member, *others: Member) -> list[Member]:
+    # Hardly any package that was not rendered pays for this import.
+    from krm_merge.merge.package.pipeline_effects import with_pipeline_effects
+
+    return with_pipeline_effects(pipeline, schema, local, original, *others)
 
 
 def _without_choices(policy: Member) -> Member:

@@ -37,21 +37,25 @@ ReadPipeline: TypeAlias = Callable[[Sequence[Member], Sequence[Document]], "Pipe
 
 
 def with_pipeline_effects(
-    original: Member, upstream: Member | None, local: Member, pipeline: Pipeline, schema: Schema
-) -> tuple[Member, Member | None]:
-    """Original and upstream with the fields that functions wrote in local, except those that upstream changed."""
+    pipeline: Pipeline, schema: Schema, local: Member, original: Member, *others: Member
+) -> list[Member]:
+    """Original and others with the fields that functions wrote in local, except those that the others changed.
+
+    Empty where functions wrote nothing.
+    """
     before, now = original.value, local.value
     # Where local is as the original, no function has written anything, and nothing has to be rendered.
     if same(before, now) or not (rendered := pipeline.rendered(original, local)):
-        return original, upstream
+        return []
     effects = _Agreed(schema).value((before, rendered, now))
     if _is_same(effects, before):
-        return original, upstream
+        return []
     assert isinstance(effects, dict)
-    theirs = upstream
-    if upstream is not None:
-        theirs = _edited(upstream, carried_change(upstream.value, before, effects, schema), schema)
-    return _edited(original, effects, schema), theirs
+    carried = [carried_change(member.value, before, effects, schema) for member in others]
+    return [
+        _edited(member, value, schema)
+        for member, value in zip((original, *others), (effects, *carried), strict=True)
+    ]
 
 
 def carried_change(value: Object, before: Object, after: Object, schema: Schema) -> Object:

@@ -40,7 +40,7 @@ class EditPlan:
         # The anchors before the current place of the walk.
         self._anchored: dict[str, Node] = {}
         # Hardly any document has aliases, and without them there is nothing to decide.
-        if _has_aliases(editor.root):
+        if source_of(editor.root).has_aliases:
             self._walk(editor.root)
 
     def children(self, collection: Collection) -> list[Child]:
@@ -175,10 +175,6 @@ def _fields(mapping: Canonical) -> frozenset[tuple[Canonical, Canonical]]:
     fields = mapping[-1]
     assert isinstance(fields, frozenset)
     return fields
-
-
-def _has_aliases(node: Node) -> bool:
-    return "*" in source_of(node).text
 
 
 class _Order:

@@ -32,14 +32,16 @@ class Source:
     """A text that was read. Nodes point into it by character index.
 
     `odd_breaks`: it has line breaks of YAML 1.1 that no editor shows as such, so that newlines do not show its lines.
+    `has_aliases`: an alias was read in it.
     """
 
-    __slots__ = ("_has_number_signs", "_has_quoted_words", "newline", "odd_breaks", "text")
+    __slots__ = ("_has_number_signs", "_has_quoted_words", "has_aliases", "newline", "odd_breaks", "text")
 
     def __init__(self, text: str, newline: str = "\n", odd_breaks: bool = False) -> None:
         self.text = text
         self.newline = newline
         self.odd_breaks = odd_breaks
+        self.has_aliases = False
         self._has_number_signs: bool | None = None
         self._has_quoted_words: bool | None = None
 

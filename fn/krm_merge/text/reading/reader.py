@@ -196,8 +196,8 @@ class _Reading:
         self._source = source
         self._max_depth = max_depth
         self._aliased = 0
-        # A text without `*` has no alias, so `end` need not count the sizes of its collections.
-        self._max_aliased = ALIASED_NODES.value() if "*" in source.text else 0
+        # A text without `&` and `*` has no alias, so `end` need not count the sizes of its collections.
+        self._max_aliased = ALIASED_NODES.value() if "&" in source.text and "*" in source.text else 0
         self.open: list[MappingNode | SequenceNode] = []
         self.end_document()
 
@@ -241,6 +241,7 @@ class _Reading:
     def alias(self, event: ParserEvent) -> Alias:
         """An alias, if its anchor exists and the anchored value is not too large."""
         target = _target(event, self._anchors, self.open)
+        self._source.has_aliases = True
         size, height = self._sizes.get(id(target), (1, 0))
         self._aliased += size
         if self._aliased > self._max_aliased:
