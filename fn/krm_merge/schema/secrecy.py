@@ -19,6 +19,7 @@ from krm_merge.startup import frozen, pattern
 from krm_merge.text import (
     IN_COLLECTIONS,
     Alias,
+    Collection,
     MappingNode,
     Node,
     Scalar,
@@ -274,6 +275,8 @@ def is_secret_file(data: bytes, redactions: Sequence[Redaction] = ()) -> bool:
 def _find_secrets(value: Any, place: _Place, scope: _Scope, texts: int = 0) -> Iterator[_Found]:
     """The outermost hidden values in a value at a place, which is inside so many texts, and those inside of texts."""
     value = resolved(value)
+    if not scope and isinstance(value, MappingNode | SequenceNode) and _is_open(value, place):
+        return
     fields = _fields_of(value)
     if fields is not None:
         yield from _found_in_fields(fields, place, scope, texts)
@@ -443,6 +446,15 @@ def _may_hide(text: str) -> bool:
     """Whether anything may be hidden in a text without redactions."""
     text = text.casefold()
     return any(map(text.__contains__, _WORDS))
+
+
+def _is_open(node: Collection, place: _Place) -> bool:
+    """Whether neither the text of a collection nor the names around it have a word that hides a value."""
+    source = node.source
+    # The values of aliases are elsewhere in the text.
+    if source is None or source.has_aliases or _may_hide(source.text[node.start : node.end]):
+        return False
+    return not any(_may_hide(step if isinstance(step, str) else step[0]) for step in place if step is not None)
 
 
 def _names_secret(place: Sequence[str | tuple[str] | None]) -> bool:
