@@ -19,7 +19,6 @@ from krm_merge.startup import frozen, pattern
 from krm_merge.text import (
     IN_COLLECTIONS,
     Alias,
-    Collection,
     MappingNode,
     Node,
     Scalar,
@@ -448,7 +447,7 @@ def _may_hide(text: str) -> bool:
     return any(map(text.__contains__, _WORDS))
 
 
-def _is_open(node: Collection, place: _Place) -> bool:
+def _is_open(node: MappingNode | SequenceNode, place: _Place) -> bool:
     """Whether neither the text of a collection nor the names around it have a word that hides a value."""
     source = node.source
     # The values of aliases are elsewhere in the text.

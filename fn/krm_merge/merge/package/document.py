@@ -75,12 +75,14 @@ def merge_document(
     upstream with what functions wrote in local; where lines merge without it, they merge the same with it (R14).
     """
     by_lines = None if original is None else _by_lines(original, upstream, local, fields.schema)
-    if by_lines is None and original is not None and rendered is not None:
-        if members := rendered(original, upstream):
+    has_choices = bool(fields.policy.resolutions.all)
+    if original is not None and rendered is not None and (by_lines is None or has_choices):
+        members = rendered(original, upstream)
+        if members:
             return merge_document(members[0], members[1], local, fields, members[0].root)
     if by_lines is None:
         return _by_fields(original, upstream, local, fields, before)
-    if fields.policy.resolutions.all:
+    if has_choices:
         # M2: what somebody chose is known again, also where local has it already.
         by_fields = _by_fields(original, upstream, local, fields, before)
         if any(decision.resolution for decision in by_fields.decisions):

@@ -53,8 +53,7 @@ def with_pipeline_effects(
     assert isinstance(effects, dict)
     carried = [carried_change(member.value, before, effects, schema) for member in others]
     return [
-        _edited(member, value, schema)
-        for member, value in zip((original, *others), (effects, *carried), strict=True)
+        _edited(member, value, schema) for member, value in zip((original, *others), (effects, *carried), strict=True)
     ]
 
 

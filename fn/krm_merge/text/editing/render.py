@@ -119,7 +119,8 @@ class _Renderer:
 
     def render(self) -> Rendering:
         # Pieces are read back alone, where aliases have no anchors; a last line without a newline may get a follower.
-        if self._text.endswith("\n") and not self._source.has_aliases and (pieces := self._pieces(self._root, 0)) is not None:
+        is_splittable = self._text.endswith("\n") and not self._source.has_aliases
+        if is_splittable and (pieces := self._pieces(self._root, 0)) is not None:
             return Rendering(_splice(self._text, 0, len(self._text), [piece[:3] for piece in pieces]), pieces)
         return Rendering(self._render_whole(), None)
 
