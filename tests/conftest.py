@@ -74,6 +74,10 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> None:
         "GIT_CONFIG_NOSYSTEM": "1",
         # Repositories of tests need no examples of hooks: fifteen files each, which cost more than all else in them.
         "GIT_TEMPLATE_DIR": "",
+        # Nor a process after each commit that looks whether there is much to pack.
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "maintenance.auto",
+        "GIT_CONFIG_VALUE_0": "false",
     }
     if docker.is_dir():
         os.environ.setdefault("DOCKER_CONFIG", str(docker))
@@ -243,7 +247,6 @@ LONG = (
     "test_docs.py::test_sessions_print",
     "test_growth.py",
     "test_patterns.py",
-    "transform/engine/test_winners.py",
     "vendored/test_growth.py",
     "vendored/test_guide.py",
 )

@@ -14,8 +14,8 @@ from hypothesis.internal.conjecture import providers
 SEED: Final = int(os.environ.get("KRM_MERGE_SEED") or 0)
 """0 but for `make nightly`, which tries other examples each time."""
 MANY: Final = 500
-FEW: Final = 12
-LEAST: Final = 5
+FEW: Final = 8
+LEAST: Final = 3
 
 # How fast the machine is, and what failed on it before, has no say in it.
 settings.register_profile(

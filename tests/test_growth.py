@@ -38,21 +38,21 @@ def exponent(inputs: list[str]) -> float:
 def test_work_grows_with_the_number_of_resources(name: str) -> None:
     shape = SHAPES[name]
     # Each doubling adds the same kinds: there are eight of them, and of a hundred resources the first ones change.
-    smallest = 200 if shape.percent < 100 else 16
+    smallest = 100 if shape.percent < 100 else 8
     assert exponent(["".join(package(shape, smallest * times)) for times in (1, 2, 4)]) < MOST
 
 
 @pytest.mark.parametrize("kind", GROWING)
 def test_work_grows_with_the_size_of_one_resource(kind: str) -> None:
-    assert exponent(["".join(package(growing(kind, size), 1)) for size in (100, 200, 400)]) < MOST
+    assert exponent(["".join(package(growing(kind, size), 1)) for size in (50, 100, 200)]) < MOST
 
 
 @pytest.mark.parametrize("kind", GROWING)
 def test_work_grows_with_the_number_of_conflicts(kind: str) -> None:
-    assert exponent(["".join(package(growing(kind, size, conflict=True), 1)) for size in (100, 200, 400)]) < MOST
+    assert exponent(["".join(package(growing(kind, size, conflict=True), 1)) for size in (50, 100, 200)]) < MOST
 
 
 @pytest.mark.parametrize("identity", ["document", "smart"])
 def test_work_grows_with_the_number_of_functions(identity: str) -> None:
-    inputs = ["".join(functions(size)) for size in (100, 200, 400)]
+    inputs = ["".join(functions(size)) for size in (50, 100, 200)]
     assert exponent([f"{text}  functionIdentity: {identity}\n" for text in inputs]) < MOST

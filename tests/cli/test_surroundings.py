@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from e2e.hosts import GIT_ENVIRONMENT, SECONDS, running, wait_until
+from e2e.hosts import GIT_ENVIRONMENT, SECONDS, Run, running, wait_until
+from e2e.in_process import krm_merge
 from krm_merge import interrupts
 from krm_merge.cli.app import main
 from krm_merge.git import program as git_program
@@ -47,9 +48,8 @@ def command(*arguments: str | Path, **environment: str) -> tuple[list[str], dict
     return [sys.executable, "-m", "krm_merge", *map(str, arguments)], {**os.environ, **GIT_ENVIRONMENT, **environment}
 
 
-def call(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    argv, env = command(*arguments, **environment)
-    return subprocess.run(argv, env=env, capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)
+def call(*arguments: str | Path, **environment: str) -> Run:
+    return krm_merge(*arguments, cwd=Path.cwd(), **environment)
 
 
 def harmless(text: str) -> bool:

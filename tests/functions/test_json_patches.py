@@ -11,6 +11,7 @@ from typing import Any, Final
 import jsonpatch
 import pytest
 
+from effort import SEED
 from functions import streams
 from functions.patch_resources import patched
 from functions.streams import Value
@@ -20,7 +21,7 @@ from krm_merge.transform.protocol import pointer_text
 FIELDS: Final = ("a", "b", "0", "-", "a/b", "~1", "[name=a]", "")
 SCALARS: Final = (0, 1, 1.5, True, False, None, "x", "")
 KINDS: Final = ("add", "add", "remove", "replace", "move", "copy", "test")
-PATCHES: Final = 150
+PATCHES: Final = 100
 """Of each run of the test; 5,000 were compared once."""
 
 
@@ -103,9 +104,8 @@ def check(document: Value, operations: list[Value]) -> bool:
     return True
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_both_do_what_rfc_6902_says(seed: int) -> None:
-    rng = random.Random(seed)
+def test_both_do_what_rfc_6902_says() -> None:
+    rng = random.Random(SEED)
     defined = [check(*some_case(rng)) for _ in range(PATCHES)]
     assert min(defined.count(True), defined.count(False)) > PATCHES // 8
 

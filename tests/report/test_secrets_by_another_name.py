@@ -154,14 +154,14 @@ def test_what_only_looks_like_a_secret_is_shown(tmp_path: Path) -> None:
 @pytest.mark.kpt
 def test_no_comparison_with_kpt_has_them(tmp_path: Path) -> None:
     place = follow(tmp_path, without=("broken.yaml", "broken.json"))
-    for option in ("--diff", "--format=json"):
-        done = krm_merge("compare", "web@v2", option, cwd=place.parent)
-        assert done.returncode == 0, done.stderr
-        assert leaks(done.stdout + done.stderr) == []
+    done = krm_merge("compare", "web@v2", "--format=json", cwd=place.parent)
+    assert done.returncode == 0, done.stderr
+    assert leaks(done.stdout + done.stderr) == []
 
 
-@pytest.mark.parametrize("on_conflict", ["upstream", "fail"])
-@pytest.mark.parametrize("is_in_package", [True, False], ids=["MergePolicy", "functionConfig"])
+@pytest.mark.parametrize(
+    ("on_conflict", "is_in_package"), [("upstream", True), ("fail", False)], ids=["MergePolicy", "functionConfig"]
+)
 def test_no_result_of_the_function_has_them(on_conflict: str, is_in_package: bool) -> None:
     names = [name for name in ON_BOTH["local"] if name not in NOT_RESOURCES]
     versions = {side: [item(name, ON_BOTH[side][name]) for name in names] for side in SIDES}
@@ -231,8 +231,7 @@ def world(tmp_path: Path) -> World:
     return World.at(tmp_path)
 
 
-@pytest.mark.parametrize("nature", MADE)
-@pytest.mark.parametrize("choice", ["upstream", "local"])
+@pytest.mark.parametrize(("nature", "choice"), [*zip(MADE, ("local", "upstream"), strict=True)])
 def test_each_can_be_settled_and_seen(nature: str, choice: Choice) -> None:
     sides = MADE[nature]
     session = session_of(*(sides[side] for side in SIDES))

@@ -12,7 +12,8 @@ import jsonschema
 import pytest
 
 from checkout import ROOT
-from e2e.hosts import Run, git, installed_program, run
+from e2e.hosts import Run, git, run
+from e2e.in_process import krm_merge
 from packages.repositories import DEPLOYMENT as WEB
 from packages.repositories import KPTFILE, Repository, kptfile, snapshot, write
 
@@ -40,9 +41,7 @@ class Scene:
     package: Path
 
     def compare(self, *arguments: str, code: int = 0, package: str = "web@v2", **environment: str) -> Run:
-        os_environment = [f"{name}={value}" for name, value in environment.items()]
-        command = [installed_program(), "compare", package, *arguments]
-        done = run("env", *os_environment, *command, cwd=self.package.parent)
+        done = krm_merge("compare", package, *arguments, cwd=self.package.parent, **environment)
         assert done.returncode == code, done.stdout + done.stderr
         return done
 
@@ -90,68 +89,93 @@ SECOND = "  - image: gcr.io/kpt-fn/second:v1\n    configMap:\n      c: d\n"
 THIRD = "  - image: gcr.io/kpt-fn/third:v1\n"
 TEMPLATE = "spec.template.spec"
 
-LOSSES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str | None], list[tuple[str, str, str]]]] = {
-    "a list that kpt takes whole": (
-        {"d.yaml": DEPLOYMENT + TOLERATIONS},
-        {"d.yaml": DEPLOYMENT + TOLERATIONS + "      - key: theirs\n"},
-        {"d.yaml": DEPLOYMENT + TOLERATIONS.replace("- key: a", "- key: ours\n      - key: a")},
-        [("lost", "d.yaml", f"{TEMPLATE}.tolerations[key=ours]")],
+Places = list[tuple[str, str, str]]
+
+
+def deployment(name: str, more: str = "") -> str:
+    return DEPLOYMENT.replace("  name: web\n", f"  name: {name}\n", 1) + more
+
+
+def secret(value: str) -> str:
+    return config_map("s", "a: hunter1", f"b: {value}").replace("ConfigMap", "Secret")
+
+
+LISTED = deployment("list", TOLERATIONS)
+CONFLICT = deployment("conflict")
+REMOVED = deployment("removed", SIDECAR)
+COMMENTED = deployment("commented", SIDECAR + TOLERATIONS)
+LOSSES: dict[str, tuple[str, str, str, Places]] = {
+    # A list that kpt takes whole.
+    "a.yaml": (
+        LISTED,
+        LISTED + "      - key: theirs\n",
+        LISTED.replace("- key: a", "- key: ours\n      - key: a"),
+        [("lost", "a.yaml", f"{TEMPLATE}.tolerations[key=ours]")],
     ),
-    "a text": (
-        {"c.yaml": config_map("c", "text: |", "  a", "  b", "  c", "  d")},
-        {"c.yaml": config_map("c", "text: |", "  a2", "  b", "  c", "  d")},
-        {"c.yaml": config_map("c", "text: |", "  a", "  b", "  c", "  d2")},
-        [("lost", "c.yaml", "data.text")],
+    # A text.
+    "b.yaml": (
+        config_map("c", "text: |", "  a", "  b", "  c", "  d"),
+        config_map("c", "text: |", "  a2", "  b", "  c", "  d"),
+        config_map("c", "text: |", "  a", "  b", "  c", "  d2"),
+        [("lost", "b.yaml", "data.text")],
     ),
-    "an element that local removed": (
-        {"d.yaml": DEPLOYMENT + SIDECAR},
-        {"d.yaml": DEPLOYMENT + SIDECAR.replace("log:1", "log:2")},
-        {"d.yaml": DEPLOYMENT},
-        [("lostasked", "d.yaml", f"{TEMPLATE}.containers[name=log]")],
+    # An element that local removed.
+    "c.yaml": (
+        REMOVED,
+        REMOVED.replace("log:1", "log:2"),
+        REMOVED.removesuffix(SIDECAR),
+        [("lostasked", "c.yaml", f"{TEMPLATE}.containers[name=log]")],
     ),
+    # A conflict.
+    "d.yaml": (
+        CONFLICT,
+        CONFLICT.replace("replicas: 1", "replicas: 2"),
+        CONFLICT.replace("replicas: 1", "replicas: 5"),
+        [("lostasked", "d.yaml", "spec.replicas")],
+    ),
+    # A secret.
+    "e.yaml": (secret("hunter2"), secret("hunter3"), secret("hunter4"), [("lostasked", "e.yaml", "data.b")]),
+    # A comment, which is no value.
+    "f.yaml": (
+        COMMENTED,
+        COMMENTED.replace("key: a", "key: a\n        value: b"),
+        COMMENTED.replace("      - key: a", "      # about it\n      - key: a"),
+        [],
+    ),
+    # A removal that both made, and an addition that both made.
+    "g.yaml": (config_map("g", "a: b", "c: d"), config_map("g", "a: b", "e: f"), config_map("g", "a: b", "e: f"), []),
+    # A file without resources, which kpt keeps.
+    "h.txt": ("a\nb\nc\n", "a2\nb\nc\n", "a\nb\nc2\n", []),
+}
+FUNCTIONS_LOST = {
     "a function that local removed": (
-        {"Kptfile": FUNCTIONS + FIRST + SECOND},
-        {"Kptfile": FUNCTIONS + FIRST.replace("v1", "v2") + SECOND},
-        {"Kptfile": FUNCTIONS + FIRST},
+        FUNCTIONS + FIRST + SECOND,
+        FUNCTIONS + FIRST.replace("v1", "v2") + SECOND,
+        FUNCTIONS + FIRST,
         [("lost", "Kptfile", "pipeline.mutators")],
     ),
     "a function that local added": (
-        {"Kptfile": FUNCTIONS + FIRST + FIRST.replace("b", "c")},
-        {"Kptfile": FUNCTIONS + FIRST.replace("v1", "v2") + FIRST.replace("b", "c")},
-        {"Kptfile": FUNCTIONS + FIRST + FIRST.replace("b", "c") + THIRD},
+        FUNCTIONS + FIRST + FIRST.replace("b", "c"),
+        FUNCTIONS + FIRST.replace("v1", "v2") + FIRST.replace("b", "c"),
+        FUNCTIONS + FIRST + FIRST.replace("b", "c") + THIRD,
         [("lost", "Kptfile", "pipeline.mutators[image=gcr.io/kpt-fn/third]")],
-    ),
-    "a conflict": (
-        {"d.yaml": DEPLOYMENT},
-        {"d.yaml": DEPLOYMENT.replace("replicas: 1", "replicas: 2")},
-        {"d.yaml": DEPLOYMENT.replace("replicas: 1", "replicas: 5")},
-        [("lostasked", "d.yaml", "spec.replicas")],
-    ),
-    "a secret": (
-        {"s.yaml": config_map("s", "a: hunter1", "b: hunter2").replace("ConfigMap", "Secret")},
-        {"s.yaml": config_map("s", "a: hunter1", "b: hunter3").replace("ConfigMap", "Secret")},
-        {"s.yaml": config_map("s", "a: hunter1", "b: hunter4").replace("ConfigMap", "Secret")},
-        [("lostasked", "s.yaml", "data.b")],
-    ),
-    "a comment, which is no value": (
-        {"d.yaml": DEPLOYMENT + SIDECAR + TOLERATIONS},
-        {"d.yaml": (DEPLOYMENT + SIDECAR + TOLERATIONS).replace("key: a", "key: a\n        value: b")},
-        {"d.yaml": (DEPLOYMENT + SIDECAR + TOLERATIONS).replace("      - key: a", "      # about it\n      - key: a")},
-        [],
-    ),
-    "a removal that both made, and an addition that both made": (
-        {"c.yaml": config_map("c", "a: b", "c: d")},
-        {"c.yaml": config_map("c", "a: b", "e: f")},
-        {"c.yaml": config_map("c", "a: b", "e: f")},
-        [],
     ),
 }
 
 
-@pytest.mark.parametrize("name", LOSSES)
-def test_each_kind_of_loss_is_listed(name: str, tmp_path: Path) -> None:
-    original, upstream, local, expected = LOSSES[name]
-    assert scene(tmp_path, original, upstream, local).places() == expected
+def test_each_kind_of_loss_is_listed(tmp_path: Path) -> None:
+    originals, upstreams, locals_, places = zip(*LOSSES.values(), strict=True)
+    case = scene(tmp_path, *(dict(zip(LOSSES, texts, strict=True)) for texts in (originals, upstreams, locals_)))
+    assert case.places() == [place for file in places for place in file]
+    assert "-a2\n+a\n" in case.document()["difference"]
+
+
+@pytest.mark.parametrize(("original", "upstream", "local", "expected"), FUNCTIONS_LOST.values(), ids=FUNCTIONS_LOST)
+def test_functions_that_are_lost_are_listed(
+    tmp_path: Path, original: str, upstream: str, local: str, expected: Places
+) -> None:
+    texts = ({"Kptfile": text} for text in (original, upstream, local))
+    assert scene(tmp_path, *texts).places() == expected
 
 
 def conflicting(place: Path) -> Scene:
@@ -161,18 +185,16 @@ def conflicting(place: Path) -> Scene:
     return scene(place, {"d.yaml": DEPLOYMENT + TOLERATIONS}, {"d.yaml": theirs}, {"d.yaml": ours})
 
 
-def test_the_text_has_a_line_for_each_place(tmp_path: Path) -> None:
-    assert conflicting(tmp_path).compare().stdout.splitlines() == [
+def test_the_forms_show_each_place_and_the_difference_between_the_results(tmp_path: Path) -> None:
+    case = conflicting(tmp_path)
+    text = case.compare().stdout
+    assert text.splitlines() == [
         "kpt loses 2 of your changes; krm-merge asks about 1 conflict",
         "d.yaml",
         "  Deployment web",
         "    kpt loses it, krm-merge asks: spec.replicas: local has 5, kpt has 2",
         "    kpt loses it: spec.template.spec.tolerations[key=ours]: local has {key: ours}, kpt has nothing",
     ]
-
-
-def test_the_difference_is_gits_from_our_files_to_those_of_kpt(tmp_path: Path) -> None:
-    case = conflicting(tmp_path)
     difference = case.document()["difference"]
     lines = difference.splitlines()
     assert ("--- krm-merge/d.yaml" in lines, "+++ kpt/d.yaml" in lines) == (True, True)
@@ -181,7 +203,7 @@ def test_the_difference_is_gits_from_our_files_to_those_of_kpt(tmp_path: Path) -
         "+  replicas: 2",
         "-      - key: ours",
     ]
-    assert case.compare("--diff").stdout == case.compare().stdout + difference
+    assert case.compare("--diff").stdout == text + difference
 
 
 def test_what_the_policy_of_the_package_decides_is_not_asked(tmp_path: Path) -> None:
@@ -227,12 +249,6 @@ def test_what_kpt_itself_wrote_is_no_change_of_local(tmp_path: Path) -> None:
     assert case.places() == [("lostasked", "c.yaml", "data.a")]
 
 
-def test_a_file_without_resources_that_kpt_keeps_is_not_lost(tmp_path: Path) -> None:
-    case = scene(tmp_path, {"a.txt": "a\nb\nc\n"}, {"a.txt": "a2\nb\nc\n"}, {"a.txt": "a\nb\nc2\n"})
-    assert case.places() == []
-    assert "-a2\n+a\n" in case.document()["difference"]
-
-
 def test_an_update_that_kpt_refuses_is_what_is_reported(tmp_path: Path) -> None:
     case = scene(
         tmp_path,
@@ -258,10 +274,11 @@ def test_nothing_of_the_user_changes(tmp_path: Path) -> None:
 
 
 def test_values_of_secrets_are_in_no_form(tmp_path: Path) -> None:
-    case = scene(tmp_path, *LOSSES["a secret"][:3])
+    original, upstream, local, _ = LOSSES["e.yaml"]
+    case = scene(tmp_path, {"e.yaml": original}, {"e.yaml": upstream}, {"e.yaml": local})
     text, document = case.compare("--diff").stdout, case.compare("--format", "json").stdout
     assert (
-        "Secret s\n    kpt loses it, krm-merge asks: data.b: secret values\ns.yaml: differs in secret values\n" in text
+        "Secret s\n    kpt loses it, krm-merge asks: data.b: secret values\ne.yaml: differs in secret values\n" in text
     )
     assert "hunter" not in text + document
 
@@ -281,25 +298,20 @@ def test_kpt_missing_says_what_to_install(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("package", "code", "message"),
-    [
-        ("nowhere", 3, "nowhere: there is no such directory"),
-        ("web@v9", 3, "v9"),
-        ("plain", 3, "plain has no Kptfile"),
-        ("dirty", 3, "dirty has no Kptfile"),
-    ],
-)
-def test_what_cannot_be_compared_is_an_error_in_both_forms(
-    tmp_path: Path, package: str, code: int, message: str
-) -> None:
+def test_what_cannot_be_compared_is_an_error_in_both_forms(tmp_path: Path) -> None:
     case = conflicting(tmp_path)
     mine = case.package.parent
     write(mine, {"plain/c.yaml": config_map("c")})
     git(mine, "add", "--all")
     git(mine, "commit", "--quiet", "--message=plain")
     write(mine, {"dirty/c.yaml": config_map("c")})
-    assert message in case.compare(package=package, code=code).stderr
-    document = json.loads(case.compare("--format", "json", package=package, code=code).stdout)
-    (result,) = document["results"]
-    assert (result["severity"], message in result["message"]) == ("error", True)
+    for package, message in {
+        "nowhere": "nowhere: there is no such directory",
+        "web@v9": "v9",
+        "plain": "plain has no Kptfile",
+        "dirty": "dirty has no Kptfile",
+    }.items():
+        assert message in case.compare(package=package, code=3).stderr
+        document = json.loads(case.compare("--format", "json", package=package, code=3).stdout)
+        (result,) = document["results"]
+        assert (result["severity"], message in result["message"]) == ("error", True)

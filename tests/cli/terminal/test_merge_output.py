@@ -6,6 +6,7 @@ import fcntl
 import os
 import pty
 import re
+import shlex
 import struct
 import subprocess
 import termios
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from e2e.hosts import SECONDS, git, installed_program
+from e2e.hosts import git, installed_program
+from e2e.in_process import krm_merge
 from packages.repositories import Repository, kptfile, write
 
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {}\ndata:\n  value: {}\n"
@@ -39,7 +41,7 @@ def package(tmp_path: Path) -> Path:
 
 
 def run(place: Path, *arguments: str, code: int = 0) -> tuple[str, list[str]]:
-    done = subprocess.run([installed_program(), *arguments], cwd=place, capture_output=True, text=True, check=False)
+    done = krm_merge(*arguments, cwd=place)
     assert done.returncode == code, done.stderr
     return done.stdout, done.stderr.splitlines()
 
@@ -111,10 +113,8 @@ def test_a_conflict_that_nobody_settled_stops_and_names_the_ways_on(package: Pat
 @pytest.mark.parametrize(("way", "code", "value"), [(0, 0, 3), (1, 0, 3), (2, 1, 2)])
 def test_each_way_on_can_be_copied(package: Path, way: int, code: int, value: int) -> None:
     _, stderr = run(package, "update", "web@v2", code=1)
-    command = ways(stderr)[way].replace("krm-merge", installed_program()) + (" --terminal" if way == 0 else "")
-    done = subprocess.run(
-        command, shell=True, cwd=package, input="l\n", capture_output=True, text=True, check=False, timeout=SECONDS
-    )
+    _, *words = shlex.split(ways(stderr)[way])
+    done = krm_merge(*words, *(["--terminal"] if way == 0 else []), cwd=package, stdin="l\n")
     assert done.returncode == code, done.stderr
     assert LONG.format(value) in (package / "web" / "c.yaml").read_text()
     assert (package / "web" / "s.yaml").is_file()
@@ -153,14 +153,7 @@ def test_quiet_says_neither_recap_nor_what_next(package: Path) -> None:
 
 def test_of_stdin_nothing_can_be_resolved(tmp_path: Path) -> None:
     write(tmp_path, {f"{side}.yaml": MAP.format("c", side) for side in "ou"})
-    done = subprocess.run(
-        [installed_program(), "merge", "o.yaml", "u.yaml", "-"],
-        cwd=tmp_path,
-        input=MAP.format("c", "l"),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = krm_merge("merge", "o.yaml", "u.yaml", "-", cwd=tmp_path, stdin=MAP.format("c", "l"))
     assert done.returncode == 1
     assert ways(done.stderr.splitlines()) == [
         "krm-merge merge o.yaml u.yaml - --on-conflict local",
@@ -201,8 +194,7 @@ def test_conflicts_of_several_resources_in_a_file_name_theirs(tmp_path: Path) ->
     ]
 
 
-@pytest.mark.parametrize("columns", [60, 80, 200])
-@pytest.mark.parametrize("winner", ["upstream", None])
+@pytest.mark.parametrize(("columns", "winner"), [(60, "upstream"), (80, None), (200, "upstream")])
 def test_lines_fit_the_terminal(package: Path, columns: int, winner: str | None) -> None:
     options = [] if winner is None else ["--on-conflict", winner]
     printed = in_terminal(package, columns, "update", "web@v2", "--dry-run", *options, code=winner is None)
@@ -223,7 +215,3 @@ def test_colour_is_for_terminals_alone_and_can_be_turned_off(package: Path) -> N
 
 def test_stages_are_shown_while_it_lasts(package: Path) -> None:
     assert "reading 3 files of web" in in_terminal(package, 80, "update", "web@v2", "--dry-run", code=1)
-
-
-def test_the_package_of_the_fixture_is_committed(package: Path) -> None:
-    assert git(package, "status", "--porcelain") == ""

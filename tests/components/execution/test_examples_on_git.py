@@ -147,7 +147,7 @@ def test_parent_image(tmp_path: Path) -> None:
 
     # Merged and built.
     built = example.build("node-parent-on-push-b", world.merge("node-parent", 12, "squash"))
-    assert world.go_on("node-parent", "console", "search") == example.plans()
+    assert world.go_on_twice("node-parent", "console", "search") == example.plans()
     for name, files in children(built).items():
         assert world.subjects(name, f"node-22/{name}") == [update(built)]
         assert world.files(name, f"node-22/{name}") == files
@@ -174,7 +174,7 @@ def test_operator(tmp_path: Path) -> None:
     api = example.build("api-on-push", world.merge("api", 5, "squash"))
     before = world.heads()["bundle.git"]
 
-    assert world.go_on(*old, "bundle") == example.plans()
+    assert world.go_on_twice(*old, "bundle") == example.plans()
     assert world.branches("bundle") == {"main", "feature-1234", "feature-1234@bundle", "fix-timeout/bundle"}
     assert set(before.splitlines()) < set(world.heads()["bundle.git"].splitlines())
     brings(world, "feature-1234@bundle", old, api=api, worker=worker)
@@ -188,14 +188,14 @@ def test_operator(tmp_path: Path) -> None:
     # The person's is merged first: what was planned is made anew on top.
     world.merge("bundle", 40)
     world.merge_and_build("worker", "worker", 9, "9", "merge")
-    world.go_on(*old, "bundle")
+    world.go_on_twice(*old, "bundle")
     assert (world.pull("bundle", 41).draft, world.pull("bundle", 42).draft) == (False, True)
     new = {"api": api, "worker": f"quay.io/acme/worker@{digest('9')}"}
     brings(world, "feature-1234@bundle", old, **new)
 
     world.merge("bundle", 41, "squash")
     world.merge_and_build("proxy", "proxy", 3, "8", "squash")
-    world.go_on(*old, "bundle")
+    world.go_on_twice(*old, "bundle")
     assert not world.pull("bundle", 42).draft
     proxy = f"quay.io/acme/proxy@{digest('8')}"
     brings(world, "fix-timeout/bundle", {**old, **new}, proxy=proxy)
@@ -220,7 +220,7 @@ def test_monorepo(tmp_path: Path, how: How) -> None:
     built = example.build("controller-on-pull-request")
     example.build("bundle-on-pull-request")
 
-    assert world.go_on(name) == example.plans()
+    assert world.go_on_twice(name) == example.plans()
     assert world.branches(name) == {"main", "new-feature", "new-feature@bundle"}
     assert world.subjects(name, "new-feature@bundle") == [f"Copy changes of acme/{name}#21", update(built)]
     assert world.files(name, "new-feature@bundle^") == {**code, csv: f"version: 2\n{manifest(old)}"}
@@ -230,7 +230,7 @@ def test_monorepo(tmp_path: Path, how: How) -> None:
     assert "Merge it after acme/gate-operator#21: " in world.pull(name, 22).body
 
     world.merge_and_build("controller", name, 21, "9", how)
-    world.go_on(name)
+    world.go_on_twice(name)
     pushed = f"quay.io/acme/controller@{digest('9')}"
     assert world.subjects(name, "new-feature@bundle") == [update(pushed)]
     new = {**code, **changed, csv: f"version: 2\n{manifest({'controller': pushed})}"}
@@ -273,26 +273,26 @@ def test_s2_one_group(olm: World) -> None:
     """CR20, CR22, CR30, CR31, I10, I11: one pull request for three; it is a draft until the last of them is built."""
     # Step 1.
     propose(olm, "op1", "feature-1234", "1")
-    olm.go_on(*OPERANDS, "bundle")
+    olm.go_on_twice(*OPERANDS, "bundle")
     brings(olm, "feature-1234/bundle", operands(), **operands("1"))
     assert state_of_bundle(olm) == (True, {"op1": "open"})
 
     # Step 2.
     propose(olm, "op2", "feature-1234", "2")
     propose(olm, "op3", "feature-1234", "3")
-    olm.go_on(*OPERANDS, "bundle")
+    olm.go_on_twice(*OPERANDS, "bundle")
     brings(olm, "feature-1234/bundle", operands(), **operands("123"))
     assert state_of_bundle(olm) == (True, {"op1": "open", "op2": "open", "op3": "open"})
 
     # Step 3: its own build changes nothing.
     olm.build("bundle", "bundle", "f", 1)
     before = olm.heads()
-    olm.go_on(*OPERANDS, "bundle")
+    olm.go_on_twice(*OPERANDS, "bundle")
     assert olm.heads() == before
 
     # Step 4.
     olm.merge_and_build("op1", "op1", 1, "7", "squash")
-    olm.go_on(*OPERANDS, "bundle")
+    olm.go_on_twice(*OPERANDS, "bundle")
     brings(olm, "feature-1234/bundle", operands(), **operands("723"))
     assert state_of_bundle(olm) == (True, {"op1": "done", "op2": "open", "op3": "open"})
     assert "Merge it after org/op2#1, org/op3#1: " in olm.pull("bundle", 1).body
@@ -300,11 +300,11 @@ def test_s2_one_group(olm: World) -> None:
     # Step 5; the merge of op3 is not built yet at first.
     olm.merge_and_build("op2", "op2", 1, "8", "merge")
     commit = olm.merge("op3", 1, "squash")
-    olm.go_on(*OPERANDS, "bundle")
+    olm.go_on_twice(*OPERANDS, "bundle")
     brings(olm, "feature-1234/bundle", operands(), **operands("783"))
     assert state_of_bundle(olm) == (True, {"op1": "done", "op2": "done", "op3": "waiting"})
     olm.build("op3", "op3", "9", 1, commit=commit, event="push", branch="main")
-    olm.go_on(*OPERANDS, "bundle")
+    olm.go_on_twice(*OPERANDS, "bundle")
     brings(olm, "feature-1234/bundle", operands(), **operands("789"))
     assert state_of_bundle(olm) == (False, {"op1": "done", "op2": "done", "op3": "done"})
     assert len(olm.pulls("bundle")) == 1
@@ -322,13 +322,13 @@ def test_s2_the_branch_is_taken(olm: World, capsys: pytest.CaptureFixture[str]) 
     olm.observe(*OPERANDS, "bundle")
     assert main(["components", "plan", str(olm.package), "--dry-run"]) == 0
     assert "the branch is feature-1234@bundle: git allows no feature-1234/… beside" in capsys.readouterr().err
-    (plan,) = olm.go_on(*OPERANDS, "bundle")
+    (plan,) = olm.go_on_twice(*OPERANDS, "bundle")
     assert (plan["sourceBranch"], plan["group"]) == ("feature-1234@bundle", "feature-1234")
     brings(olm, "feature-1234@bundle", operands(), **operands("1"))
 
     # The group goes on there.
     propose(olm, "op2", "feature-1234", "2")
-    olm.go_on(*OPERANDS, "bundle")
+    olm.go_on_twice(*OPERANDS, "bundle")
     brings(olm, "feature-1234@bundle", operands(), **operands("12"))
     assert state_of_bundle(olm, 2) == (True, {"op1": "open", "op2": "open"})
     assert olm.branches("bundle") == {"main", "feature-1234", "feature-1234@bundle"}

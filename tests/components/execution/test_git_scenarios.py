@@ -45,7 +45,7 @@ def test_s3_one_repository(monorepo: World) -> None:
     world.build("controller", "op", "1", number)
 
     # Step 1: only the controller changes.
-    (plan,) = world.go_on("op")
+    (plan,) = world.go_on_twice("op")
     assert plan["sourceBranch"] == "new-feature@bundle"
     assert world.branches("op") == {"main", "new-feature", "new-feature@bundle"}
     assert world.subjects("op", "new-feature@bundle") == [f"Update controller to {digest('1')[:19]}"]
@@ -62,7 +62,7 @@ def test_s3_one_repository(monorepo: World) -> None:
     }
     world.commit("op", "new-feature", changes)
     world.build("controller", "op", "2", number)
-    world.go_on("op")
+    world.go_on_twice("op")
     assert world.subjects("op", "new-feature@bundle") == [
         "Copy changes of " + reference(world, "op", number),
         f"Update controller to {digest('2')[:19]}",
@@ -77,18 +77,18 @@ def test_s3_one_repository(monorepo: World) -> None:
     # Step 3: it pushes again into the bundle.
     world.commit("op", "new-feature", {"bundle/new.txt": "newer\n"})
     world.build("controller", "op", "3", number)
-    world.go_on("op")
+    world.go_on_twice("op")
     assert len(world.subjects("op", "new-feature@bundle")) == 2
     assert world.files("op", "new-feature@bundle")["bundle/new.txt"] == "newer"
 
     # Merged, but not built yet (I10).
     commit = world.merge("op", number, "squash")
-    world.go_on("op")
+    world.go_on_twice("op")
     assert world.pull("op", pull.number).draft
 
     # Step 5: built after a squash merge, one digest is left of the branch.
     world.build("controller", "op", "9", number, commit=commit, event="push", branch="main")
-    world.go_on("op")
+    world.go_on_twice("op")
     assert world.subjects("op", "new-feature@bundle") == [f"Update controller to {digest('9')[:19]}"]
     assert world.files("op", "new-feature@bundle") == {
         **world.files("op", "main"),
@@ -121,9 +121,9 @@ def dockerfile(letter: str) -> str:
 def test_s7_closed_without_a_merge(parent: World) -> None:
     """Its trigger is closed: it is closed too, and its description says so."""
     world = parent
-    world.go_on("parent", "child")
+    world.go_on_twice("parent", "child")
     world.forge.close(world.url("parent"), 1)
-    world.go_on("parent", "child")
+    world.go_on_twice("parent", "child")
     (pull,) = world.pulls("child")
     assert pull.state == "closed"
     comment = world.forge.comments(world.url("child"), pull.number)[-1]
@@ -134,11 +134,11 @@ def test_s7_closed_without_a_merge(parent: World) -> None:
 def test_s8_merged_before_what_triggered_it(parent: World) -> None:
     """CR34: it is reported, and corrected when the other is merged."""
     world = parent
-    world.go_on("parent", "child")
+    world.go_on_twice("parent", "child")
     world.merge("child", 1)
     assert world.plan("parent", "child") == []
     world.merge_and_build("parent", "parent", 1, "9", "squash")
-    world.go_on("parent", "child")
+    world.go_on_twice("parent", "child")
     pull = world.pulls("child")[-1]
     assert (pull.number, pull.draft, pull.state) == (2, False, "open")
     assert world.files("child", pull.source_branch)["Dockerfile"] == dockerfile("9")
@@ -148,10 +148,10 @@ def test_s8_merged_before_what_triggered_it(parent: World) -> None:
 def test_s8_and_the_other_is_closed(parent: World) -> None:
     """The digest in main would expire: it goes back to the promoted one."""
     world = parent
-    world.go_on("parent", "child")
+    world.go_on_twice("parent", "child")
     world.merge("child", 1)
     world.forge.close(world.url("parent"), 1)
-    world.go_on("parent", "child")
+    world.go_on_twice("parent", "child")
     pull = world.pulls("child")[-1]
     assert (pull.number, pull.draft) == (2, False)
     assert world.files("child", pull.source_branch)["Dockerfile"] == dockerfile("0")
@@ -214,10 +214,10 @@ def interrupt(world: World, monkeypatch: pytest.MonkeyPatch, owner: type, step: 
 def test_people_add_commits(parent: World) -> None:
     """Their commits stay on the branch, below the next digest."""
     world = parent
-    world.go_on("parent", "child")
+    world.go_on_twice("parent", "child")
     world.commit("child", "update/child", {"README": "mine\n"})
     world.build("parent", "parent", "2", 1)
-    world.go_on("parent", "child")
+    world.go_on_twice("parent", "child")
     assert world.files("child", "update/child") == {"Dockerfile": dockerfile("2"), "README": "mine"}
     assert len(world.subjects("child", "update/child")) == 3
 
@@ -229,11 +229,11 @@ def test_a_branch_that_nobody_observed_is_in_the_way(parent: World, merged: bool
     world.commit("child", "update", {"README": "mine\n"})
     if merged:
         world.merge("child", world.open("child", "update"))
-    world.go_on("parent", "child")
+    world.go_on_twice("parent", "child")
     pull = world.pulls("child")[-1]
     assert (pull.source_branch, pull.draft) == ("update@child", True)
     world.build("parent", "parent", "2", 1)
-    world.go_on("parent", "child")
+    world.go_on_twice("parent", "child")
     assert world.pulls("child")[-1].number == pull.number
     assert world.files("child", "update@child")["Dockerfile"] == dockerfile("2")
 

@@ -23,12 +23,12 @@ def test_another_push_after_a_merge(
     world.commit("base", "u", {"Dockerfile": "FROM scratch\nRUN new\n"})
     assert world.open("base", "u") == 1
     world.build("base", "base", "1", 1)
-    world.go_on("base", "app")
+    world.go_on_twice("base", "app")
     commit = world.merge("base", 1)
     world.build("base", "base", "2", 1, commit=commit, event="push", branch="main", outcome=outcome)
-    world.go_on("base", "app")
+    world.go_on_twice("base", "app")
     world.build("base", "base", "3", event="push")
     for _ in range(3):
-        world.go_on("base", "app")
+        world.go_on_twice("base", "app")
     assert [(pull.number, pull.state, pull.target_branch) for pull in world.pulls("app")] == [(1, "open", "main")]
     assert digest("3") in world.files("app", "u/app")["Dockerfile"]

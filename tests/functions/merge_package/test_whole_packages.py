@@ -177,9 +177,8 @@ def test_comments_alone_come_from_upstream(value: str, ids: str) -> None:
 
 
 @pytest.mark.parametrize("refused", [False, True])
-@pytest.mark.parametrize("shape", ["all-in-conflict", "many-small", "mixed"])
-def test_all_processors_give_what_one_gives(shape: str, refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = "".join(package(replace(SHAPES[shape], percent=100, conflict=True), 16)).encode()
+def test_all_processors_give_what_one_gives(refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = "".join(package(replace(SHAPES["mixed"], percent=100, conflict=True), 16)).encode()
     if refused:
         data += b"  onConflict: fail\n"
     monkeypatch.setattr(program, "processors", lambda: 3)

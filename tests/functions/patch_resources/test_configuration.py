@@ -103,10 +103,10 @@ MANY = config_of(
 @pytest.mark.parametrize("extra", [None, {"target": {}, "patch": "- {op: remove, path: /data/a}"}])
 def test_several_processes_give_what_one_gives(monkeypatch: pytest.MonkeyPatch, extra: Value | None) -> None:
     config = {**MANY, "patches": [*MANY["patches"], *([extra] if extra else [])]}
-    items = many(450, DEPLOYMENT, SERVICE, OTHER)
+    items = many(15, DEPLOYMENT, SERVICE, OTHER)
     monkeypatch.setattr(program, "WORTH_IT", 10**9)
     alone = Done(items, config)
-    monkeypatch.setattr(program, "WORTH_IT", 100)
+    monkeypatch.setattr(program, "WORTH_IT", 4)
     assert Done(items, config).output == alone.output
     assert alone.exit_code == (extra is not None)
 

@@ -358,14 +358,14 @@ def test_several_processes_give_what_one_gives(
         *([patches("f", op("replace", "/data/a", 1), target={"name": "n4.*"})] if fails else []),
     ]
     config = config_of(*plugins, priorities=["b"], whiteout={"action": action})
-    items = many(500, DEPLOYMENT, SERVICE, OTHER, CLAIM, SECRET)
+    items = many(45, DEPLOYMENT, SERVICE, OTHER, CLAIM, SECRET)
     monkeypatch.setattr(program, "WORTH_IT", 10**9)
     alone = Done(items, config)
-    monkeypatch.setattr(program, "WORTH_IT", 100)
+    monkeypatch.setattr(program, "WORTH_IT", 10)
     assert Done(items, config).output == alone.output
     assert alone.exit_code == fails
     if not fails:
-        assert len(alone.events("created")) == 405
+        assert len(alone.events("created")) == 41
 
 
 @pytest.mark.usefixtures("three_processors")
