@@ -192,7 +192,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("member '"),
         Worst("' not", "index '"),
     ),
-    "functions.component_items._lay_out": (Worst(" "), Worst(" &&")),
     "policy.package_policy._MAY_BE_POLICY": (Worst("kind"), Worst(" ", "kind"), Worst("kind: ")),
     "git.program._REFUSED": (
         Worst("("),

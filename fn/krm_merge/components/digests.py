@@ -12,7 +12,6 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
 
 from krm_merge.components.konflux.model import DIGEST_PATTERN, TAG_PATTERN, is_digest, spellings, tag_of
 from krm_merge.krm import Result, Severity
@@ -52,8 +51,7 @@ class ImageReference:
 
     `start` and `end` are the byte offsets of the whole reference with its transport (`docker://`), or of the digest
     where that has a field of its own; `hex_start` is where its 64 characters begin. `repository` is the image's name as
-    it was asked for, which may be another spelling; `tag` is '' for none, `tag_start` where it begins, 0 where it is
-    not to be changed: in a variable, or an anchored field. `line` counts from 1.
+    it was asked for, which may be another spelling; `tag` is '' for none. `line` counts from 1.
     """
 
     start: int
@@ -63,12 +61,6 @@ class ImageReference:
     tag: str
     digest: str
     line: int
-    tag_start: int = 0
-
-    @property
-    def is_word(self) -> bool:
-        """Whether the reference is one word of the text, which holds its tag."""
-        return self.start < self.tag_start < self.hex_start
 
 
 HEX_LENGTH = 64
@@ -128,7 +120,6 @@ def _words(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iter
             (match["tag"] or b"").decode(),
             match["digest"].decode(),
             bisect_left(breaks, match.start()) + 1,
-            max(match.start("tag"), 0),
         )
 
 
@@ -151,14 +142,14 @@ def _fields(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Ite
     except (UnicodeDecodeError, TextError):
         return
     digests = [
-        (at, repository, tag, digest, tag_at)
+        (at, repository, tag, digest)
         for document in documents
         for mapping, place in _mappings(document, "")
         if (repository := names.get(_image_of(mapping, place))) is not None
-        for at, tag, digest, tag_at in _digests_of(mapping)
+        for at, tag, digest in _digests_of(mapping)
     ]
     digests += (
-        (pair.hex_start, repository, tag_of(pair.image), f"{_ALGORITHM}{pair.digits}", -1)
+        (pair.hex_start, repository, tag_of(pair.image), f"{_ALGORITHM}{pair.digits}")
         for document in documents
         for settings in _lists_of_settings(document)
         for pair in _pairs(settings)
@@ -167,13 +158,10 @@ def _fields(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Ite
     # Nodes do not count the byte order mark.
     content = text.removeprefix(BOM)
     start, counted = len(data) - len(content.encode()), 0
-    for at, repository, tag, digest, tag_at in sorted(digests):
+    for at, repository, tag, digest in sorted(digests):
         start, counted = start + len(content[counted:at].encode()), at
         line = bisect_left(breaks, start) + 1
-        # The tag is before the digest or behind it.
-        between = len(content[min(at, tag_at) : max(at, tag_at)].encode()) * (1 if tag_at > at else -1)
-        tag_start = start + between if tag_at >= 0 else 0
-        yield ImageReference(start, start + HEX_LENGTH, start, repository, tag, digest, line, tag_start)
+        yield ImageReference(start, start + HEX_LENGTH, start, repository, tag, digest, line)
 
 
 def _mappings(node: Node, place: str) -> Iterator[tuple[MappingNode, str]]:
@@ -201,10 +189,8 @@ def _text(mapping: MappingNode, key: str) -> str:
     return value.text if isinstance(value, Scalar) and type(value.canonical) is str else ""
 
 
-def _digests_of(mapping: MappingNode) -> Iterator[tuple[int, str, str, int]]:
-    """Where the hex characters of a mapping's own digests begin, counted in characters, tag and digest, and the tag's.
-
-    A tag that must not be changed where it is begins at -1.
+def _digests_of(mapping: MappingNode) -> Iterator[tuple[int, str, str]]:
+    """Where the hex characters of a mapping's own digests begin, counted in characters, tag and digest.
 
     Aliases and anchored nodes are left out: the same text may belong to another image.
     """
@@ -219,20 +205,8 @@ def _digests_of(mapping: MappingNode) -> Iterator[tuple[int, str, str, int]]:
         at = value.source.text.find(match["hex"], value.start, value.end)
         if at < 0:
             continue
-        if tag := match["tag"] or "":
-            tag_at = value.source.text.find(f"{tag}@", value.start, at)
-        else:
-            tag, tag_at = next(filter(None, (_field_with(mapping, key) for key in ("tag", "newTag"))), ("", -1))
-        yield at, tag, f"{_ALGORITHM}{match['hex']}", tag_at
-
-
-def _field_with(mapping: MappingNode, key: str) -> tuple[str, int] | None:
-    """The text of a field and where it begins, -1 if it is written otherwise or shared; None without a text."""
-    value = mapping.get(key)
-    if not isinstance(value, Scalar) or not (text := _text(mapping, key)):
-        return None
-    is_own = value.source is not None and not value.anchor
-    return text, value.source.text.find(text, value.start, value.end) if is_own and value.source else -1
+        tag = match["tag"] or _text(mapping, "tag") or _text(mapping, "newTag")
+        yield at, tag, f"{_ALGORITHM}{match['hex']}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,23 +309,7 @@ def _assigned(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> I
 
 
 RULE = "C5"
-_KEPT = "it is kept. Write a known one, or set digest.match to any"
-
-TagPolicy: TypeAlias = Literal["keep", "drop", "replace"]
-
-
-@dataclass(frozen=True, slots=True)
-class ReplacementPolicy:
-    """Which digests may be replaced.
-
-    `match`: only digests that are known to be of the component, or any. `multiple`: whether a file with several digests
-    of one repository is refused, or has those replaced that are known, whatever `match` says. `tag` is what happens to
-    a tag before a replaced digest: it is kept, dropped where the reference is one word, or replaced by the new image's.
-    """
-
-    match: Literal["known", "any"] = "known"
-    multiple: Literal["refuse", "replace"] = "refuse"
-    tag: TagPolicy = "keep"
+_KEPT = "it is kept. Write a known one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,16 +329,13 @@ def replace_digests(
     repositories: Sequence[str],
     identity: ImageIdentity,
     new: str,
-    policy: ReplacementPolicy,
     path: str,
-    new_tag: str = "",
 ) -> EditedFile:
-    """Replaces the digests of all references to an image by `new`, and their tags as the policy says.
+    """Replaces the digests of all references to an image by `new`.
 
     `repositories` are the names of the image, without tag and digest. `identity` has its known digests: the promoted
     one, those of earlier builds and plans; if other components have an image of that name, it decides to which of them
-    a reference belongs. `path` is how messages name the file, with the line behind it; `new_tag` is the tag of the new
-    image, '' where it is unknown.
+    a reference belongs. `path` is how messages name the file, with the line behind it.
     """
     if not is_digest(new):
         return EditedFile(data, problems=(_problem("error", f"{new!r} is not a sha256 digest; {path} is not changed"),))
@@ -389,17 +344,18 @@ def replace_digests(
     replaced: list[ImageReference] = []
     problems = list(_unclear(occurrences, identity, path))
     for repository, group in sorted(group_by_key((ref.repository, ref) for ref in ours).items()):
-        chosen, others = _choose(repository, group, identity.digests, new, policy, path)
+        chosen, others = _choose(repository, group, identity.digests, new, path)
         replaced += chosen
         problems += others
     if errors := [problem for problem in problems if problem.severity == "error"]:
         return EditedFile(data, problems=tuple(errors))
     replaced.sort(key=lambda ref: ref.hex_start)
-    expected = {ref: _update_reference(ref, new, policy.tag, new_tag) for ref in replaced}
-    edited = _edit(data, expected)
+    expected = {ref: replace(ref, digest=new) for ref in replaced}
+    edited = _with_hex(data, dict.fromkeys((ref.hex_start for ref in replaced), new[-HEX_LENGTH:]))
     after = [expected.get(ref, ref) for ref in occurrences]
-    if flaw := _flaw(data, occurrences, edited, references(edited, repositories), after):
-        return EditedFile(data, problems=(_problem("error", f"{flaw}; {path} is not changed"),))
+    if list(map(_identity, references(edited, repositories))) != list(map(_identity, after)):
+        flaw = f"after the edit the references are not those expected; {path} is not changed"
+        return EditedFile(data, problems=(_problem("error", flaw),))
     problems += _elsewhere(edited, occurrences, {*identity.digests, *(ref.digest for ref in replaced)} - {new}, path)
     return EditedFile(edited, tuple(replaced), tuple(problems))
 
@@ -424,7 +380,6 @@ def _choose(
     occurrences: Sequence[ImageReference],
     known_digests: Collection[str],
     new: str,
-    policy: ReplacementPolicy,
     path: str,
 ) -> tuple[list[ImageReference], list[Result]]:
     """The references to one repository that are replaced, and the problems of the others."""
@@ -432,11 +387,8 @@ def _choose(
     old = [ref for ref in occurrences if ref.digest != new]
     if not old:
         return [], []
-    if len(digests) == 1 and (policy.match == "any" or digests & set(known_digests)):
-        return old, []
     replaceable = [ref for ref in old if ref.digest in known_digests]
-    is_any = policy.match == "any" and policy.multiple == "refuse"
-    if len(digests) > 1 and not replaceable and not is_any:
+    if len(digests) > 1 and not replaceable:
         # C15: a file in which nothing is replaced stops no update.
         examples = ", ".join(sorted(ref.digest[:19] for ref in old)[:3])
         message = (
@@ -444,11 +396,10 @@ def _choose(
             f"unknown ({examples}); the file is kept"
         )
         return [], [_problem("info", message)]
-    if len(digests) > 1 and policy.multiple == "refuse":
+    if len(digests) > 1:
         message = (
             f"{path}:{occurrences[0].line} holds {len(digests)} digests of {repository}, as a catalog of versions "
-            f"does, and it is unknown which to replace; the file is not changed. Exclude it, or set "
-            f"digest.multiDigestFile to replace known digests"
+            f"does, and it is unknown which to replace; the file is not changed. Exclude it (digest.exclude)"
         )
         return [], [_problem("error", message)]
     unknown = group_by_key((ref.digest, ref) for ref in old if ref.digest not in known_digests)
@@ -458,63 +409,18 @@ def _choose(
     ]
 
 
-def _update_reference(reference: ImageReference, new: str, policy: TagPolicy, new_tag: str) -> ImageReference:
-    """The reference after the update."""
-    tag = reference.tag
-    if tag and reference.tag_start:
-        if policy == "replace" and new_tag:
-            tag = new_tag
-        elif policy == "drop" and reference.is_word:
-            tag = ""
-    return replace(reference, digest=new, tag=tag)
-
-
-def _edit(data: bytes, expected: Mapping[ImageReference, ImageReference]) -> bytes:
-    edits: dict[tuple[int, int], str] = {}
-    for before, after in expected.items():
-        edits[before.hex_start, before.hex_start + HEX_LENGTH] = after.digest[-HEX_LENGTH:]
-        if after.tag != before.tag:
-            # A dropped tag goes with its colon. One field may be the tag of several digests.
-            edits[before.tag_start - (not after.tag), before.tag_start + len(before.tag)] = after.tag
-    return _splice(data, edits)
-
-
-def _splice(data: bytes, edits: Mapping[tuple[int, int], str]) -> bytes:
-    """A text with others in the place of these spans, which do not overlap."""
+def _with_hex(data: bytes, digits: Mapping[int, str]) -> bytes:
+    """A text with other hex characters of digests, by where these begin."""
     pieces: list[bytes] = []
     at = 0
-    for (start, end), text in sorted(edits.items()):
+    for start, text in sorted(digits.items()):
         pieces += (data[at:start], text.encode())
-        at = end
+        at = start + HEX_LENGTH
     return b"".join([*pieces, data[at:]])
-
-
-def _flaw(
-    before: bytes,
-    references_before: Sequence[ImageReference],
-    after: bytes,
-    references_after: Sequence[ImageReference],
-    expected: Sequence[ImageReference],
-) -> str:
-    """Why an edit is wrong, '' if it changed only the digests and tags that it had to change."""
-    if list(map(_identity, references_after)) != list(map(_identity, expected)):
-        return "after the edit the references are not those expected"
-    if _without_images(before, references_before) != _without_images(after, references_after):
-        return "the edit changed more than digests and tags"
-    return ""
 
 
 def _identity(reference: ImageReference) -> tuple[int, str, str, str]:
     return reference.line, reference.repository, reference.tag, reference.digest
-
-
-def _without_images(data: bytes, occurrences: Sequence[ImageReference]) -> bytes:
-    """The text without the hex characters and tags of these references."""
-    spans = {(ref.hex_start, ref.hex_start + HEX_LENGTH) for ref in occurrences}
-    spans |= {
-        (ref.tag_start - ref.is_word, ref.tag_start + len(ref.tag)) for ref in occurrences if ref.tag and ref.tag_start
-    }
-    return _splice(data, dict.fromkeys(spans, ""))
 
 
 def _elsewhere(data: bytes, occurrences: Sequence[ImageReference], stale: Collection[str], path: str) -> list[Result]:

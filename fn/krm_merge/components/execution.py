@@ -339,7 +339,7 @@ class _Run:
             if not is_candidate(path, data):
                 continue
             self._report_single_architectures(path, data, edit)
-            edited = replace_digests(data, edit.repositories, identity, edit.digest, policy, path, edit.tag)
+            edited = replace_digests(data, edit.repositories, identity, edit.digest, path)
             has_digest = has_digest or bool(edited.replaced) or edit.digest.encode() in data
             has_name = has_name or has_digest or _may_be_of(edit, data)
             for problem in edited.problems:

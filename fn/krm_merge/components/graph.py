@@ -1,6 +1,6 @@
 """The graph of Components and the groups of its pull requests (rules CR1 to CR11, C1, C2, C9, C10).
 
-Dependencies, versions, cycles, and the findings about them.
+Dependencies, cycles, and the findings about them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import Literal, TypeAlias
 
 from krm_merge.components.konflux.history import History
-from krm_merge.components.konflux.model import Build, Component, ComponentKey, ComponentVersion, Nudge
+from krm_merge.components.konflux.model import Component, ComponentKey, Nudge
 from krm_merge.krm import ResourceRef, Result, Severity
 from krm_merge.startup import group_by_key
 
@@ -63,66 +63,6 @@ def circles(above: Mapping[ComponentKey, Sequence[ComponentKey]]) -> Iterator[li
                 done = path.pop()
                 del position[done]
                 finished.add(done)
-
-
-@dataclass(frozen=True, slots=True)
-class VersionedGraph:
-    """A graph in which each version is a Component; `of` maps a version to its Component."""
-
-    graph: Graph
-    of: Mapping[ComponentKey, ComponentKey]
-    findings: tuple[Result, ...] = ()
-
-    def builds(self, history: History) -> list[Build]:
-        """All builds; those of a further version are attributed to the Component of that version."""
-        by_branch = {(self.of[key], self.graph.components[key].branch): key for key in self.of}
-        pairs = ((build, by_branch.get((build.component, history.branch_of(build)))) for build in history.builds)
-        return [build if key is None else replace(build, component=key) for build, key in pairs]
-
-
-def with_versions(graph: Graph) -> VersionedGraph:
-    """The graph with all versions of its Components; the first of each is the Component itself.
-
-    A version of a dependant depends on the version of the same name, else of the same branch, else on the first.
-    """
-    components, of = dict(graph.components), dict[ComponentKey, ComponentKey]()
-    by_name: dict[ComponentKey, dict[str, ComponentKey]] = {}
-    findings: list[Result] = []
-    for key, component in sorted(graph.components.items()):
-        for version in component.versions[1:]:
-            its_key = ComponentKey(key.namespace, f"{key.name}-{version.name}")
-            if its_key in components:
-                message = f"{key}: its version {version.name} is not planned: there is a Component {its_key}"
-                findings.append(finding("warning", "C10", message, key, "spec.source.versions"))
-                continue
-            # The promoted digest of a Component belongs to its first version.
-            plain = replace(component, digest=version.digest, promoted=version.promoted, commit=version.commit)
-            components[its_key] = replace(
-                plain, key=its_key, branch=version.branch, context=version.context, versions=(), is_declared=False
-            )
-            of[its_key] = key
-            by_name.setdefault(key, {})[version.name] = its_key
-    edges, validated = (
-        frozenset(edge for declared in edges_of_graph for edge in _edges(declared, graph, by_name))
-        for edges_of_graph in (graph.edges, graph.validated)
-    )
-    versioned = replace(graph, components=components, edges=edges, validated=validated)
-    return VersionedGraph(versioned, of, tuple(findings))
-
-
-def _edges(edge: Edge, graph: Graph, by_name: Mapping[ComponentKey, Mapping[str, ComponentKey]]) -> Iterator[Edge]:
-    yield edge
-    dependencies = by_name.get(edge.dependency, {})
-    versions = graph.components[edge.dependency].versions
-    for name, dependant in by_name.get(edge.dependant, {}).items():
-        version = next(version for version in graph.components[edge.dependant].versions if version.name == name)
-        yield Edge(dependant, dependencies.get(_matching_version(version, versions), edge.dependency))
-
-
-def _matching_version(version: ComponentVersion, versions: Sequence[ComponentVersion]) -> str:
-    """The name of the version that matches another Component's version, '' for none."""
-    by_name = next((other.name for other in versions if other.name == version.name), "")
-    return by_name or next((other.name for other in versions if other.branch == version.branch), "")
 
 
 _REPOSITORY = "spec.source.git.url"
@@ -246,8 +186,6 @@ class Graph:
     edges: frozenset[Edge] = field(default_factory=frozenset)
     deleted: Mapping[ComponentKey, Component] = field(default_factory=dict)
     removed: frozenset[str] = frozenset()
-    validated: frozenset[Edge] = frozenset()
-    """The edges that pass a digest on only after the tests of its build (C10)."""
 
     @cached_property
     def _below(self) -> dict[ComponentKey, list[ComponentKey]]:
@@ -285,14 +223,6 @@ class Graph:
         """Whether builds of a Component are tested and released: those of a dependency never are (CR14, I4)."""
         return key not in self._below
 
-    def is_validated(self, key: ComponentKey) -> bool:
-        """Whether builds of a Component are tested, for a release or because a validated edge waits for the tests."""
-        return self.is_tested(key) or key in self._validated_dependencies
-
-    @cached_property
-    def _validated_dependencies(self) -> set[ComponentKey]:
-        return {edge.dependency for edge in self.validated}
-
     @cached_property
     def circles(self) -> list[list[ComponentKey]]:
         """Circles of Components, each Component before its dependency; empty if there is no circle."""
@@ -323,7 +253,6 @@ def build_graph(
 
     `removed` names deleted Components, besides those with a deletion timestamp (C9).
     """
-    nudges = list(nudges)
     all_of, names = {component.key: component for component in components}, frozenset(removed)
     deleted = {key: component for key, component in sorted(all_of.items()) if component.deleted or key.name in names}
     living = {key: component for key, component in all_of.items() if key not in deleted}
@@ -339,12 +268,7 @@ def build_graph(
             findings.append(problem)
         else:
             edges.add(edge)
-    validated = {
-        Edge(ComponentKey(nudge.namespace, nudge.target), ComponentKey(nudge.namespace, nudge.source))
-        for nudge in nudges
-        if nudge.validated
-    }
-    graph = replace(without_edges, edges=frozenset(edges), validated=frozenset(edges & validated))
+    graph = replace(without_edges, edges=frozenset(edges))
     for circle in graph.circles:
         message = f"these Components depend on each other in a circle: {' -> '.join(map(str, [*circle, circle[0]]))}"
         findings.append(finding("error", "CR3", message, circle[0]))
@@ -366,7 +290,7 @@ def _collect_declarations(living: Mapping[ComponentKey, Component], nudges: Iter
         for name in dict.fromkeys(component.nudges):
             target = ComponentKey(key.namespace, name)
             yield key, Edge(target, key) if target in living else None, name
-    for nudge in (nudge for nudge in nudges if not nudge.derived):
+    for nudge in nudges:
         source, target = ComponentKey(nudge.namespace, nudge.source), ComponentKey(nudge.namespace, nudge.target)
         missing = next((key for key in (source, target) if key not in living), None)
         yield source, None if missing else Edge(target, source), missing.name if missing else ""

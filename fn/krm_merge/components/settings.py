@@ -7,7 +7,7 @@ build-nudges-ref of Components, expressions of Pipelines as Code (facts as of 20
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,15 +30,15 @@ class Application:
     untested: tuple[str, ...]
 
 
-def applications(graph: Graph, is_tested: Callable[[ComponentKey], bool]) -> dict[tuple[str, str], Application]:
+def applications(graph: Graph) -> dict[tuple[str, str], Application]:
     """The applications by namespace and name."""
-    return {at: split_application(keys, is_tested) for at, keys in graph.applications.items()}
-
-
-def split_application(keys: Sequence[ComponentKey], is_tested: Callable[[ComponentKey], bool]) -> Application:
-    """The application of these Components."""
-    tested = tuple(key.name for key in keys if is_tested(key))
-    return Application(tested, tuple(key.name for key in keys if not is_tested(key)))
+    return {
+        at: Application(
+            tuple(key.name for key in keys if graph.is_tested(key)),
+            tuple(key.name for key in keys if not graph.is_tested(key)),
+        )
+        for at, keys in graph.applications.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from posixpath import join
@@ -18,21 +17,15 @@ from krm_merge.components.konflux.reading import (
     read_build,
     read_component,
     read_nudges,
-    read_passed,
     read_pull_request,
     strange_digest,
     text,
 )
 from krm_merge.components.konflux.related_resources import (
-    MOST_NUDGES,
     Admission,
-    Promotion,
     check_fields,
     read_admission,
-    read_most_nudges,
-    read_promotions,
     released_as,
-    with_promotions,
 )
 from krm_merge.components.plan.model import planned_state
 from krm_merge.components.plan.records import KIND, PULL_REQUEST
@@ -51,34 +44,25 @@ from krm_merge.krm import (
     list_items,
 )
 from krm_merge.merge import Member
-from krm_merge.startup import group_by_key
 from krm_merge.text import (
     Entry,
     MappingNode,
-    Node,
     Object,
-    Scalar,
     Value,
-    block_scalar_header,
-    content_end,
     from_value,
-    is_block_scalar,
     key_text,
-    quoted,
     read_wrapped,
     resolved,
     same,
-    source_of,
 )
 
-_OF_KONFLUX = frozenset(("ComponentGroup", "IntegrationTestScenario", "ReleasePlan", "Release", "Snapshot"))
+_OF_KONFLUX = frozenset(("IntegrationTestScenario", "ReleasePlan", "Release", "Snapshot"))
 _GROUP_OF = {"Repository": "pipelinesascode.tekton.dev"}
 _KINDS = frozenset(
     (
         *_OF_KONFLUX,
         *_GROUP_OF,
         "Component",
-        "CustomResourceDefinition",
         "NudgeConfig",
         "PipelineRun",
         "ReleasePlanAdmission",
@@ -101,10 +85,7 @@ class ComponentItems:
     definitions: list[Resource] = field(default_factory=list)
     others: dict[str, list[Resource]] = field(default_factory=dict)
     admissions: list[Admission] = field(default_factory=list)
-    promotions: list[Promotion] = field(default_factory=list)
-    most_nudges: int = MOST_NUDGES
     listed: list[Resource] = field(default_factory=list)
-    passed: set[tuple[str, str]] = field(default_factory=set)
 
     def is_listed(self, item: Resource) -> bool:
         """Whether it is an item of a List, which is not edited."""
@@ -143,10 +124,9 @@ def read_items(resources: Iterable[Resource], results: Results) -> ComponentItem
             for path, problem in error.problems:
                 message = f"{item.ref}: {path}: {problem}"
                 results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
-    promotions = group_by_key((promotion.component, promotion) for promotion in component_items.promotions)
     for key, component in component_items.components.items():
-        released = replace(component, released_as=released_as(component, component_items.admissions))
-        component_items.components[key] = with_promotions(released, promotions.get(key, ()))
+        released = released_as(component, component_items.admissions)
+        component_items.components[key] = replace(component, released_as=released)
     return component_items
 
 
@@ -176,8 +156,6 @@ def _read_item(item: Resource, component_items: ComponentItems, results: Results
             for path, written in misspelt(value):
                 message = f"{path}: this field is not read; write dependencies as {written}"
                 warn_of(item, message, "CR1", component.key, results, path)
-        case "CustomResourceDefinition" if text(value, "spec", "names", "kind") == "NudgeConfig":
-            component_items.most_nudges = read_most_nudges(value)
         case "NudgeConfig" if group in GROUPS:
             component_items.nudges += read_nudges(value)
             component_items.others.setdefault(item.kind, []).append(item)
@@ -199,10 +177,6 @@ def _read_item(item: Resource, component_items: ComponentItems, results: Results
             component_items.admissions.append(read_admission(value))
         case kind if group == _GROUP_OF.get(kind) or (kind in _OF_KONFLUX and group in GROUPS):
             check_fields(kind, value)
-            if kind == "Snapshot":
-                component_items.passed |= set(read_passed(value))
-            elif kind == "ComponentGroup":
-                component_items.promotions += read_promotions(value)
             component_items.others.setdefault(kind, []).append(item)
 
 
@@ -219,66 +193,6 @@ def warn_of(
 def _place(item: Resource) -> str:
     """The place of an item in messages."""
     return f"document {item.index + 1} of {item.file}" if item.index else item.file or "an item"
-
-
-def in_style_of(before: Node, text: str) -> Scalar | None:
-    """The text in the style of another value, None if no spelling in that style means this text.
-
-    Without a previous text, a value with double quotes in it is written in single ones. A block ends
-    with a newline where it did before.
-    """
-    for lines in _spellings(before, text) if isinstance(before, Scalar) else ():
-        scalar = read_wrapped(lines)
-        if scalar is not None and scalar.canonical in (text, f"{text}\n"):
-            return scalar
-    return None
-
-
-def _spellings(before: Scalar, text: str) -> Iterator[list[str]]:
-    in_single_quotes = text.replace("'", "''")
-    if before.source is None:
-        if '"' in text:
-            yield [f"'{in_single_quotes}'"]
-    elif is_block_scalar(before):
-        chomping = block_scalar_header(before).lstrip("|>123456789")[:1]
-        if before.style == ">":
-            yield [f">{chomping}", *_lay_out(text, before)]
-        yield [f"|{chomping}", *text.split("\n")]
-    elif before.style == '"':
-        yield _quote(_lay_out(quoted(text)[1:-1], before), '"')
-    else:
-        if not before.style:
-            yield _lay_out(text, before)
-        yield _quote(_lay_out(in_single_quotes, before), "'")
-
-
-def _quote(lines: list[str], sign: str) -> list[str]:
-    text = "\n".join(lines)
-    return f"{sign}{text}{sign}".split("\n")
-
-
-def _lay_out(text: str, before: Scalar) -> list[str]:
-    """A text on the lines of another one: equal lines are kept, then each condition (`&&`) begins a line."""
-    lines = _lines(before)
-    if len(lines) < 2 and not is_block_scalar(before):
-        return [text]
-    unchanged: list[str] = []
-    for line in lines:
-        if f"{text} ".startswith(f"{line} "):
-            unchanged.append(line)
-            text = text[len(line) + 1 :]
-        else:
-            break
-    return [*unchanged, *re.split(r" (?=&& )", text)] if text else unchanged
-
-
-def _lines(node: Scalar) -> list[str]:
-    source = source_of(node)
-    if is_block_scalar(node):
-        body = source.text[source.line_end(node.start) : content_end(node)]
-    else:
-        body = source.text[node.start + len(node.style) : node.end - len(node.style)]
-    return [line.strip() for line in body.strip().split("\n")]
 
 
 # Merge keys of lists that no schema knows.
@@ -306,9 +220,10 @@ class ValueEdits:
         self._edited[id(item)] = item, before, _with(now, path, value)
 
     def set_text(self, item: Resource, path: tuple[str, ...], value: str) -> None:
-        """Sets a text in the style of the previous one; a new text with double quotes is written in single ones."""
+        """Sets a text; one with double quotes in it, such as an expression, is written in single ones."""
         self.set(item, path, value)
-        self._texts[id(item), path] = value
+        if '"' in value:
+            self._texts[id(item), path] = value
 
     def remove(self, item: Resource, path: tuple[str, ...]) -> None:
         """Removes a field; with the last annotation, removes the empty map, too."""
@@ -335,10 +250,9 @@ class ValueEdits:
                 item.change(before, now, lambda path: _KEYS.get(path, ()))
         for (of, path), edited in self._texts.items():
             item = self._edited[of][0]
-            if self._is_read_only(item):
-                continue
-            entry = _entry(item, path)
-            if entry is not None and (written := in_style_of(entry.value, edited)) is not None:
+            entry = None if self._is_read_only(item) else _entry(item, path)
+            written = read_wrapped(("'" + edited.replace("'", "''") + "'").split("\n"))
+            if entry is not None and written is not None and written.canonical == edited:
                 item.editor.replace(entry, written)
 
     def _of(self, item: Resource) -> tuple[Resource, Object, Object]:

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from krm_merge.components.digests import TagPolicy
 from krm_merge.krm import DocumentModel, StrictModel
 from krm_merge.merge import OnConflict
 from krm_merge.policy import ListKeysField, RedactField, RulesField
@@ -119,39 +118,12 @@ class PatchResources(DocumentModel, _PatchChoices):
 
 
 class DigestModel(StrictModel):
-    """Which digests are replaced, and where."""
+    """Where digests are replaced."""
 
-    match: Literal["known", "any"] = Field(
-        "known", description="Only digests that are known to be of the component, or any of its image."
-    )
-    tag: TagPolicy = Field(
-        "keep",
-        description="What happens to a tag before a replaced digest: kept, dropped, or replaced by the new image's.",
-    )
     files: list[str] = Field(
         default_factory=list, description="Globs of files to look at, from the root of the repository."
     )
     exclude: list[str] = Field(default_factory=list, description="Globs of files that are not searched.")
-    multiDigestFile: Literal["refuse", "replace"] = Field(
-        "refuse",
-        description="Refuse a file with several digests of one image, such as a catalog, or replace known ones.",
-    )
-
-
-class EmitModel(StrictModel):
-    """The settings of `configure`."""
-
-    buildNudgesRef: bool = Field(True, description="`build-nudges-ref` on dependencies.")
-    nudgeConfig: bool = Field(
-        False, description="A NudgeConfig for each namespace; an existing one is updated in any case."
-    )
-    nudgeMode: Literal["immediate", "validated"] = Field(
-        "immediate",
-        description="Whether new edges of a NudgeConfig nudge after a build, or after its tests.",
-    )
-    contexts: bool = Field(True, description="`spec.context` of Repositories, contexts of IntegrationTestScenarios.")
-    releasePlans: bool = Field(True, description="The annotation of ReleasePlans that keeps dependencies from release.")
-    expressions: bool = Field(True, description="on-cel-expression of the PipelineRuns in .tekton.")
 
 
 class _ComponentChoices(StrictModel):
@@ -185,12 +157,8 @@ class PlanComponentUpdates(DocumentModel, _ComponentChoices):
         default_factory=lambda: ["renovate", "dependabot"],
         description="Prefixes of branches that are a group each, such as those of other programs.",
     )
-    emit: EmitModel = Field(default_factory=lambda: EmitModel.model_validate({}))
     digest: DigestModel = Field(default_factory=lambda: DigestModel.model_validate({}))
     removed: list[str] = Field(default_factory=list, description="Names of deleted Components.")
-    applySnapshots: bool = Field(
-        False, description="Whether Snapshots and Releases of `simulate` may be applied to a cluster."
-    )
 
 
 class OperationModel(StrictModel):

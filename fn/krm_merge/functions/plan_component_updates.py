@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from krm_merge.components.drawing import Drawing
 from krm_merge.components.graph import (
@@ -13,7 +13,6 @@ from krm_merge.components.graph import (
     component_of,
     group_label,
     incomplete_components,
-    with_versions,
 )
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import ComponentKey
@@ -104,8 +103,8 @@ def simulate_components(
     planning = Planning(graph, history, choices_of(config))
     simulation, findings = simulate(planning, _world(component_items, plans))
     _promote(component_items, simulation, history)
-    snapshots = [_snapshot(snapshot, config.applySnapshots) for snapshot in simulation.snapshots]
-    releases = [_release(release, config.applySnapshots) for release in simulation.releases]
+    snapshots = [_snapshot(snapshot) for snapshot in simulation.snapshots]
+    releases = [_release(release) for release in simulation.releases]
     for kind, values in (("Snapshot", snapshots), ("Release", releases)):
         existing = [item for item in component_items.others.get(kind, ()) if item.annotations.get(_MADE_BY) == "true"]
         write_items(resource_list, existing, values, _SIMULATION_FOLDER)
@@ -170,8 +169,9 @@ def _promote(component_items: ComponentItems, simulation: Simulation, history: H
             item.set("status.lastPromotedImage", image)
 
 
-def _snapshot(snapshot: Snapshot, applied: bool) -> Object:
-    annotations: Object = {_MADE_BY: "true"}
+def _snapshot(snapshot: Snapshot) -> Object:
+    # On a cluster it would start tests and releases.
+    annotations: Object = {_MADE_BY: "true", LOCAL_CONFIG: "true"}
     labels: Object = {f"{_TEST}/type": snapshot.type}
     if snapshot.component:
         labels["appstudio.openshift.io/component"] = snapshot.component
@@ -187,9 +187,6 @@ def _snapshot(snapshot: Snapshot, applied: bool) -> Object:
         annotations[f"{OWN_GROUP}/held"] = snapshot.blocker
     if snapshot.type == "group":
         annotations[f"{_TEST}/group-test-info"] = json.dumps([part.name for part in snapshot.parts])
-    if not applied:
-        # On a cluster it would start tests and releases.
-        annotations[LOCAL_CONFIG] = "true"
     parts: list[Value] = []
     for part in snapshot.parts:
         git: Object = {"url": part.repository, **({"revision": part.revision} if part.revision else {})}
@@ -200,8 +197,8 @@ def _snapshot(snapshot: Snapshot, applied: bool) -> Object:
     }
 
 
-def _release(release: Release, applied: bool) -> Object:
-    annotations: Object = {_MADE_BY: "true", **({} if applied else {LOCAL_CONFIG: "true"})}
+def _release(release: Release) -> Object:
+    annotations: Object = {_MADE_BY: "true", LOCAL_CONFIG: "true"}
     metadata: Object = {"labels": {f"{_RELEASE}/automated": "true"}, "annotations": annotations}
     return resource_head(_API, "Release", release.name, release.namespace, **metadata) | {
         "spec": {"snapshot": release.snapshot, "releasePlan": release.plan}
@@ -231,13 +228,12 @@ def plan_component_updates(resource_list: ResourceList) -> None:
         report_findings(incomplete_components(graph, _history(items, graph)), items, results)
         return
     if config.mode == "configure":
-        configure(resource_list, items, graph, config)
+        configure(resource_list, items, graph)
         return
     plans = _plan_updates(items, graph, config, results)
     if config.mode == "simulate":
         report_findings(simulate_components(resource_list, items, graph, config, plans), items, results)
-    digest = config.digest
-    policy = DigestPolicy(digest.match, digest.multiDigestFile, digest.tag, tuple(digest.files), tuple(digest.exclude))
+    policy = DigestPolicy(tuple(config.digest.files), tuple(config.digest.exclude))
     write_items(
         resource_list, items.plans, [plan_resource(update_plan, policy) for update_plan in plans], _PLANS_FOLDER
     )
@@ -260,11 +256,8 @@ def _report_missing(resource_list: ResourceList, items: ComponentItems, config: 
 
 
 def _plan_updates(items: ComponentItems, graph: Graph, config: PlanComponentUpdates, results: Results) -> list[Plan]:
-    versioned = with_versions(graph)
-    builds = versioned.builds(_history(items, graph))
-    history = History(builds, items.pull_requests, versioned.graph.components, items.passed)
-    plans, findings = plan(versioned.graph, history, choices_of(config))
-    report_findings([*versioned.findings, *findings], items, results, versioned.of)
+    plans, findings = plan(graph, _history(items, graph), choices_of(config))
+    report_findings(findings, items, results)
     return plans
 
 
@@ -272,16 +265,10 @@ def _history(items: ComponentItems, graph: Graph) -> History:
     return History(items.builds, items.pull_requests, graph.components)
 
 
-def report_findings(
-    findings: Iterable[Result],
-    items: ComponentItems,
-    results: Results,
-    versions: Mapping[ComponentKey, ComponentKey] | None = None,
-) -> None:
-    """Reports findings, each at its Component; `versions` says which Component some are a version of."""
+def report_findings(findings: Iterable[Result], items: ComponentItems, results: Results) -> None:
+    """Reports findings, each at its Component."""
     for finding in findings:
-        key = component_of(finding)
-        item = items.resources.get((versions or {}).get(key, key))
+        item = items.resources.get(component_of(finding))
         if item is None:
             results.add(replace(finding, resource=None))
         else:

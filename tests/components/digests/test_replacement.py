@@ -19,7 +19,6 @@ from krm_merge.components.digests import (
     EditedFile,
     ImageIdentity,
     ImageReference,
-    ReplacementPolicy,
     references,
 )
 
@@ -33,7 +32,6 @@ OTHER: Final = "sha256:" + "5a" * 32
 FIRST: Final = "sha256:" + "aa" * 32
 SECOND: Final = "sha256:" + "bb" * 32
 
-REPLACE: Final = ReplacementPolicy(multiple="replace")
 BOM: Final = "\ufeff".encode()
 
 FORMS: Final = {
@@ -95,19 +93,15 @@ LOOKALIKES: Final = {
 }
 
 
-MATCH_KNOWN: Final = ReplacementPolicy()
-
-
 def replace_digests(
     data: bytes,
     repositories: Sequence[str],
     digests: Iterable[str],
     new: str,
-    policy: ReplacementPolicy = MATCH_KNOWN,
     path: str = "a.txt",
 ) -> EditedFile:
     """Of an image whose name no other component has."""
-    return replacement.replace_digests(data, repositories, ImageIdentity(frozenset(digests)), new, policy, path)
+    return replacement.replace_digests(data, repositories, ImageIdentity(frozenset(digests)), new, path)
 
 
 def before_and_after() -> list[str]:
@@ -136,11 +130,7 @@ def test_a_whole_reference_is_found(text: str, image: str) -> None:
 def test_a_lookalike_is_no_reference(text: str) -> None:
     data = text.encode()
     assert references(data, [APP]) == []
-    for policy in (ReplacementPolicy(), ReplacementPolicy("any", "replace")):
-        edited = replace_digests(data, [APP], (), NEW, policy, "a.yaml")
-        assert edited.data == data
-        assert edited.replaced == ()
-        assert edited.problems == ()
+    assert replace_digests(data, [APP], (), NEW, "a.yaml") == EditedFile(data)
 
 
 @pytest.mark.parametrize("text", LOOKALIKES.values(), ids=LOOKALIKES)
@@ -160,7 +150,6 @@ def test_a_reference_tells_where_it_stands() -> None:
         tag="v1",
         digest=OLD,
         line=2,
-        tag_start=data.index(b"v1"),
     )
 
 
@@ -187,13 +176,8 @@ class TestKnown:
         edited = replace_digests(data, [APP], {OLD}, NEW)
         assert (edited.data, edited.replaced) == (data, ())
         assert lines(edited) == [("warning", 2)]
-        remedy = "it is kept. Write a known one, or set digest.match to any"
+        remedy = "it is kept. Write a known one"
         assert edited.problems[0].message == f"{FIRST} of {APP} in a.txt:2 is not known to be of it; {remedy}"
-
-    def test_any_digest_is_replaced_where_that_is_wanted(self) -> None:
-        edited = replace_digests(f"{APP}@{FIRST}".encode(), [APP], (), NEW, ReplacementPolicy(match="any"))
-        assert (edited.data, edited.problems) == (f"{APP}@{NEW}".encode(), ())
-        assert [(reference.line, reference.digest) for reference in edited.replaced] == [(1, FIRST)]
 
     def test_what_is_new_already_needs_nothing(self) -> None:
         data = f"{APP}@{NEW}\n{APP}:v1@{NEW}".encode()
@@ -220,33 +204,21 @@ class TestKnown:
 class TestSeveralDigests:
     CATALOG: Final = (DATA / "catalog.yaml").read_bytes()
 
-    @pytest.mark.parametrize(("match", "digests"), [("any", ()), ("known", (OLD,)), ("known", (OLD, FIRST, SECOND))])
-    def test_a_catalog_is_refused(self, match: str, digests: tuple[str, ...]) -> None:
-        policy = ReplacementPolicy(match="any" if match == "any" else "known")
-        edited = replace_digests(self.CATALOG, [APP], digests, NEW, policy, "catalog.yaml")
+    @pytest.mark.parametrize("digests", [(OLD,), (OLD, FIRST, SECOND)])
+    def test_a_catalog_is_refused(self, digests: tuple[str, ...]) -> None:
+        edited = replace_digests(self.CATALOG, [APP], digests, NEW, "catalog.yaml")
         assert (edited.data, edited.replaced, lines(edited)) == (self.CATALOG, (), [("error", 5)])
         assert "catalog.yaml:5 holds 3 digests of quay.io/org/app" in edited.problems[0].message
 
-    @pytest.mark.parametrize("match", ["known", "any"])
-    def test_a_policy_has_the_known_ones_replaced(self, match: str) -> None:
-        policy = ReplacementPolicy("any" if match == "any" else "known", "replace")
-        edited = replace_digests(self.CATALOG, [APP], {OLD}, NEW, policy)
-        assert edited.data == self.CATALOG.replace(OLD.encode(), NEW.encode())
-        assert lines(edited) == [("warning", 5), ("warning", 13)]
-        again = replace_digests(edited.data, [APP], {OLD}, NEW, REPLACE)
-        assert (again.data, again.replaced) == (edited.data, ())
-
-    @pytest.mark.parametrize("policy", [ReplacementPolicy(), REPLACE, ReplacementPolicy("any", "replace")])
-    def test_a_catalog_without_a_known_digest_is_kept(self, policy: ReplacementPolicy) -> None:
+    def test_a_catalog_without_a_known_digest_is_kept(self) -> None:
         """C15: what needs no replacement blocks nothing."""
-        edited = replace_digests(self.CATALOG, [APP], (), NEW, policy, "catalog.yaml")
+        edited = replace_digests(self.CATALOG, [APP], (), NEW, "catalog.yaml")
         assert (edited.data, edited.replaced, lines(edited)) == (self.CATALOG, (), [("info", 5)])
         assert "has 3 digests of quay.io/org/app, of which 3 are unknown (" in edited.problems[0].message
 
     def test_one_that_is_new_already_is_one_of_several(self) -> None:
         data = f"{APP}@{NEW} {APP}@{OLD}".encode()
         assert lines(replace_digests(data, [APP], {OLD}, NEW)) == [("error", 1)]
-        assert replace_digests(data, [APP], {OLD}, NEW, REPLACE).data == f"{APP}@{NEW} {APP}@{NEW}".encode()
 
     def test_another_name_in_the_file_is_not_changed_either(self) -> None:
         data = f"{APP}@{FIRST} {APP}@{OLD} {RELEASED}@{OLD}".encode()
@@ -318,7 +290,7 @@ class TestFields:
     def test_a_field_tells_tag_and_line(self) -> None:
         data = f"é:\n  repository: {APP}\n  tag: v1\n  digest: {OLD}\n".encode()
         at = data.index(b"sha256") + 7
-        assert references(data, [APP]) == [ImageReference(at, at + 64, at, APP, "v1", OLD, 4, data.index(b"v1"))]
+        assert references(data, [APP]) == [ImageReference(at, at + 64, at, APP, "v1", OLD, 4)]
 
     @pytest.mark.parametrize("quote", ["", '"', "'"])
     def test_bare_characters_of_helm(self, quote: str) -> None:
@@ -424,13 +396,8 @@ class TestNames:
         ]
 
 
-@pytest.mark.parametrize("wrong", ["shorter", "other text", "not replaced"])
-def test_an_edit_that_went_wrong_is_not_handed_out(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
-    def edit(data: bytes, expected: object) -> bytes:
-        edited = data.replace(OLD.encode(), NEW.encode())
-        return {"shorter": edited[:-1], "other text": edited.replace(b"x", b"y"), "not replaced": data}[wrong]
-
-    monkeypatch.setattr(replacement, "_edit", edit)
+def test_an_edit_that_went_wrong_is_not_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replacement, "_with_hex", lambda data, digits: data)
     data = f"x {APP}@{OLD} ".encode()
     edited = replace_digests(data, [APP], {OLD}, NEW, path="a.sh")
     assert (edited.data, edited.replaced, lines(edited)) == (data, (), [("error", 0)])
@@ -465,16 +432,13 @@ TEXTS: Final = st.lists(st.one_of(REFERENCES, FIELDS, LOOKALIKE), max_size=8).fl
     )
 )
 KNOWN: Final = st.sets(st.sampled_from([OLD, FIRST, NEW]))
-POLICIES: Final = st.builds(
-    ReplacementPolicy, st.sampled_from(["known", "any"]), st.sampled_from(["refuse", "replace"])
-)
 BOTH: Final = (APP, RELEASED)
 
 
-@given(TEXTS, KNOWN, POLICIES)
-@example(f"{APP}@{OLD} {APP}@{FIRST}".encode(), {OLD}, REPLACE)
-def test_only_hex_characters_of_references_change(data: bytes, digests: set[str], policy: ReplacementPolicy) -> None:
-    edited = replace_digests(data, BOTH, digests, NEW, policy)
+@given(TEXTS, KNOWN)
+@example(f"{APP}@{OLD} {APP}@{FIRST}".encode(), {OLD})
+def test_only_hex_characters_of_references_change(data: bytes, digests: set[str]) -> None:
+    edited = replace_digests(data, BOTH, digests, NEW)
     assert len(edited.data) == len(data)
     hexes = {at for reference in references(data, BOTH) for at in range(reference.hex_start, reference.hex_start + 64)}
     assert all(a == b or at in hexes for at, (a, b) in enumerate(zip(data, edited.data, strict=True)))
@@ -486,19 +450,17 @@ def test_only_hex_characters_of_references_change(data: bytes, digests: set[str]
         assert (edited.data, edited.replaced) == (data, ())
 
 
-@given(TEXTS, KNOWN, POLICIES)
-def test_once_more_changes_nothing(data: bytes, digests: set[str], policy: ReplacementPolicy) -> None:
-    once = replace_digests(data, BOTH, digests, NEW, policy)
-    again = replace_digests(once.data, BOTH, digests, NEW, policy)
+@given(TEXTS, KNOWN)
+def test_once_more_changes_nothing(data: bytes, digests: set[str]) -> None:
+    once = replace_digests(data, BOTH, digests, NEW)
+    again = replace_digests(once.data, BOTH, digests, NEW)
     assert again.data == once.data
     assert again.replaced == ()
 
 
-@given(TEXTS, KNOWN, POLICIES)
-def test_what_was_replaced_is_new_and_what_was_not_is_told(
-    data: bytes, digests: set[str], policy: ReplacementPolicy
-) -> None:
-    edited = replace_digests(data, BOTH, digests, NEW, policy)
+@given(TEXTS, KNOWN)
+def test_what_was_replaced_is_new_and_what_was_not_is_told(data: bytes, digests: set[str]) -> None:
+    edited = replace_digests(data, BOTH, digests, NEW)
     before, after = references(data, BOTH), references(edited.data, BOTH)
     changed = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
     assert [a for a, _ in changed] == list(edited.replaced)
@@ -511,10 +473,10 @@ def test_what_was_replaced_is_new_and_what_was_not_is_told(
     )
 
 
-@given(st.lists(LOOKALIKE, max_size=6), st.sampled_from(["\n", " ", "\r\n"]), POLICIES)
-def test_lookalikes_are_never_edited(parts: list[str], joint: str, policy: ReplacementPolicy) -> None:
+@given(st.lists(LOOKALIKE, max_size=6), st.sampled_from(["\n", " ", "\r\n"]))
+def test_lookalikes_are_never_edited(parts: list[str], joint: str) -> None:
     data = joint.join(parts).encode()
-    edited = replace_digests(data, BOTH, {OLD, FIRST, SECOND, OTHER}, NEW, policy)
+    edited = replace_digests(data, BOTH, {OLD, FIRST, SECOND, OTHER}, NEW)
     assert (edited.data, edited.replaced) == (data, ())
 
 

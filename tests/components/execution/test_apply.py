@@ -50,7 +50,6 @@ OPTION = "--upload-pack=touch {}; git-upload-pack"
         ),
         ("commits", [DIGEST | {"from": "x"}], "spec.commits[0].from: a list of texts is expected"),
         ("commits", [DIGEST | {"from": ["x"]}], "spec.commits[0].from[0]: sha256: and 64 hexadecimal digits are"),
-        ("commits", [DIGEST | {"tag": "v1\nRUN touch {}"}], "spec.commits[0].tag: the tag of an image is expected"),
         ("commits", [{"kind": "digests"}], "spec.commits[0].kind: synthetic or digest is expected"),
         ("commits", "x", "spec.commits: a list of maps is expected"),
         ("components", [], "spec.components: at least one Component is expected"),
@@ -69,8 +68,6 @@ OPTION = "--upload-pack=touch {}; git-upload-pack"
         ("state", "merged", "spec.state: open or closed is expected"),
         ("actions", "create", "spec.actions: a list of texts is expected"),
         ("description", "mine", "spec.description: the block between the two comments is missing"),
-        ("digest", {"match": "all"}, "spec.digest.match: known or any is expected"),
-        ("digest", {"tag": "new"}, "spec.digest.tag: keep or drop or replace is expected"),
     ],
 )
 def test_wrong_plans(world: World, field: str, value: Any, message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,24 +100,6 @@ def test_wrong_plans(world: World, field: str, value: Any, message: str, capsys:
     assert ("one.yaml" in output) is ("ext::" not in text)
     assert world.heads() == before
     assert not mark.exists()
-
-
-@pytest.mark.parametrize(("policy", "tag"), [("keep", ":v0"), ("drop", ""), ("replace", ":tag")])
-def test_what_happens_to_a_tag(world: World, policy: str, tag: str) -> None:
-    """C17: the build's own tag is written only where the configuration asks for it."""
-    base = f"FROM quay.io/o/parent:v0@{digest('0')}\n"
-    world.commit("child", "main", {"Dockerfile": base})
-    settings = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "PlanComponentUpdates", "digest": {"tag": policy}}
-    world.write("settings.yaml", settings)
-    world.options = ("--config", str(world.package / "settings.yaml"))
-    world.plan("parent", "child")
-    assert world.apply() == 0
-    assert world.files("child", "update/child")["Dockerfile"] == f"FROM quay.io/o/parent{tag}@{digest('1')}"
-    # A second round changes nothing.
-    heads = world.heads()
-    world.plan("parent", "child")
-    assert world.apply() == 0
-    assert world.heads() == heads
 
 
 # --- What is somebody else's -----------------------------------------------------------------------------------------

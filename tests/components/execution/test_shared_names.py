@@ -9,7 +9,7 @@ import pytest
 
 from components.observations import Observations, digest, key
 from components.world import World
-from krm_merge.components.digests import ImageIdentity, ReplacementPolicy, replace_digests
+from krm_merge.components.digests import ImageIdentity, replace_digests
 
 BASE = "quay.io/o/base"
 OF_P = ImageIdentity(
@@ -40,12 +40,11 @@ def reference(tag: str, letter: str) -> str:
         (":rhel9", "0", "unclear"),
     ],
 )
-@pytest.mark.parametrize("policy", [ReplacementPolicy(), ReplacementPolicy("any", "replace")])
-def test_whose_a_reference_is(tag: str, letter: str, owner: str, policy: ReplacementPolicy) -> None:
+def test_whose_a_reference_is(tag: str, letter: str, owner: str) -> None:
     data = reference(tag, letter).encode()
-    edited = replace_digests(data, [BASE], OF_P, digest("1"), policy, "Dockerfile")
+    edited = replace_digests(data, [BASE], OF_P, digest("1"), "Dockerfile")
     # A tag says whose a reference is; whether its digest is known is another matter.
-    is_replaced = owner == "ours" and (letter == "0" or policy.match == "any")
+    is_replaced = owner == "ours" and letter == "0"
     assert edited.data == (reference(tag, "1").encode() if is_replaced else data)
     doubts = [problem for problem in edited.problems if "may belong to another Component" in problem.message]
     assert [doubt.severity for doubt in doubts] == ["warning"] * (owner == "unclear")
@@ -55,7 +54,7 @@ def test_whose_a_reference_is(tag: str, letter: str, owner: str, policy: Replace
 def test_those_of_others_are_no_catalog_of_versions() -> None:
     """Two digests of one name in a file, each of a component of its own."""
     data = reference(":rhel8", "0") + reference(":rhel9", "5")
-    edited = replace_digests(data.encode(), [BASE], OF_P, digest("1"), ReplacementPolicy(), "Dockerfile")
+    edited = replace_digests(data.encode(), [BASE], OF_P, digest("1"), "Dockerfile")
     assert edited.data.decode() == reference(":rhel8", "1") + reference(":rhel9", "5")
     assert edited.problems == ()
 
@@ -63,9 +62,7 @@ def test_those_of_others_are_no_catalog_of_versions() -> None:
 def test_what_both_are_known_of_is_told_by_its_tag() -> None:
     image = replace(OF_P, other_digests=OF_P.digests)
     for tag, expected in ((":rhel8", "1"), (":rhel9", "0"), ("", "0")):
-        edited = replace_digests(
-            reference(tag, "0").encode(), [BASE], image, digest("1"), ReplacementPolicy(), "Dockerfile"
-        )
+        edited = replace_digests(reference(tag, "0").encode(), [BASE], image, digest("1"), "Dockerfile")
         assert edited.data.decode() == reference(tag, expected)
 
 

@@ -15,7 +15,6 @@ from krm_merge.components.konflux.model import (
     Build,
     Component,
     ComponentKey,
-    ComponentVersion,
     Nudge,
     digest_of,
 )
@@ -91,7 +90,6 @@ def test_both_models() -> None:
         "quay.io/acme/op",
         digest("1"),
         tags=("latest",),
-        versions=(ComponentVersion("v1", "release-1", "op"), ComponentVersion("v2", "main", "other")),
         is_declared=True,
     )
 
@@ -138,9 +136,9 @@ def test_component_without_anything() -> None:
 
 def test_nudge_config() -> None:
     """C1."""
-    pairs = [{"from": "a", "to": "b", "mode": "validated"}, {"from": "b", "to": "c"}]
+    pairs = [{"from": "a", "to": "b"}, {"from": "b", "to": "c"}]
     value: dict[str, Any] = {"metadata": {"namespace": "team"}, "spec": {"nudges": pairs}}
-    assert read_nudges(value) == [Nudge("team", "a", "b", validated=True), Nudge("team", "b", "c")]
+    assert read_nudges(value) == [Nudge("team", "a", "b"), Nudge("team", "b", "c")]
     assert read_nudges({"spec": {}}) == []
 
 
@@ -204,7 +202,6 @@ def test_build() -> None:
         digest("1"),
         "2024-01-01T00:00:00Z",
         "2024-01-01T00:05:00Z",
-        tag="on-pr-abc",
     )
 
 

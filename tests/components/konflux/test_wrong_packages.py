@@ -222,17 +222,15 @@ def test_removed_in_a_config_map() -> None:
 CONFIGS = [
     ("{digest: x}", "digest", "functionConfig: digest is 'x'; a map is expected"),
     ("{digest: [a]}", "digest", "functionConfig: digest is a list; a map is expected"),
-    ("{emit: null}", "emit", "functionConfig: emit is null; a map is expected"),
-    ("{emit: {contexts: 'no'}}", "emit.contexts", "emit.contexts is 'no'; true or false is expected"),
     ("{removed: parent}", "removed", "functionConfig: removed is 'parent'; a list is expected"),
     ("{removed: [1]}", "removed[0]", "functionConfig: removed[0] is 1; a text is expected"),
     ("{suffix: true}", "suffix", "functionConfig: suffix is true; input should be 'component' or 'repository'"),
     (
         "{digest: {fils: []}}",
         "digest.fils",
-        "digest.fils is an unknown field; known are match, tag, files, exclude, multiDigestFile",
+        "digest.fils is an unknown field; known are files, exclude",
     ),
-    ("{digests: {}}", "digests", "ignoredPrefixes, emit, digest, removed, applySnapshots"),
+    ("{digests: {}}", "digests", "ignoredPrefixes, digest, removed"),
 ]
 
 

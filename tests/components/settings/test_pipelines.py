@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from components.settings.resources import BUNDLE, OP1, OP2, expect, of_mono, releasing, replace_text
+from components.settings.resources import expect, of_mono
 
 # --- PipelineRuns in git ---------------------------------------------------------------------------------------------
 
@@ -53,8 +53,6 @@ def test_expressions(components: list[str], before: str, after: str, loops: bool
     answer = expect(items)
     assert answer.items[-1] == pipeline("controller", f"'{after}'", kind)
     assert [rule for rule in answer.rules() if rule == "C11"] == ["C11"] * loops
-    off = expect(items, "{emit: {expressions: false}}")
-    assert off.items[-1] == items[-1]
 
 
 def test_expressions_are_told() -> None:
@@ -65,33 +63,6 @@ def test_expressions_are_told() -> None:
     answer = expect([*MONO, pipeline("controller", f"'{OWN}'")])
     again = "updates of bundle may build controller again; leave the files in bundle that name its image out"
     assert answer.messages("C11") == [f"{about}{again} of its expression"]
-
-
-STYLES = {
-    "plain": "{} # why",
-    "single": "'{}' # why",
-    "folded": ">- # why\n      {}",
-    "literal": "|-\n      {}",
-}
-
-
-@pytest.mark.parametrize("name", STYLES)
-def test_styles_of_expressions(name: str) -> None:
-    """C8: an expression stays in its quotes or its block."""
-    answer = expect([*MONO, pipeline("controller", STYLES[name].format(PUSH))])
-    text = answer.items[-1]
-    assert (
-        text.replace(f" && {IN_CONTEXT.format('push')}", "")
-        .replace("\n      && ", " && ")
-        .startswith(pipeline("controller", STYLES[name].format(PUSH))[:200])
-    )
-
-
-def test_expressions_of_releases_keep_their_style() -> None:
-    """C8, CR16: a block stays one, on lines that begin as conditions do."""
-    text = replace_text(releasing("shouldRelease()"), ("shouldRelease() # why", ">-\n      body.x &&\n      body.y"))
-    after = '>-\n      (body.x\n      && body.y)\n      && (updatedComponentIs("bundle"))\n'
-    assert after in expect([BUNDLE, OP1, OP2, text]).items[-1]
 
 
 def test_pipelines_of_nobody() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -24,8 +24,6 @@ class History:
     builds: Sequence[Build] = ()
     pull_requests: Sequence[PullRequest] = ()
     components: Mapping[ComponentKey, Component] = field(default_factory=dict)
-    passed: Collection[tuple[str, str]] = ()
-    """The namespaces and digests of images whose tests have passed, as far as Snapshots were observed."""
 
     def _component(self, key: ComponentKey) -> Component:
         """A Component, without any field where it is not observed."""

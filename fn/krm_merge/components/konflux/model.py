@@ -95,21 +95,6 @@ class ComponentKey:
 
 
 @dataclass(frozen=True, slots=True)
-class ComponentVersion:
-    """A version of a Component: the branch that it is built from, and its directory there.
-
-    `digest`, `promoted` and `commit` are of its promoted build, as a Component has those of its first version.
-    """
-
-    name: str
-    branch: str
-    context: str = "."
-    digest: str = ""
-    promoted: str = ""
-    commit: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Component:
     """A Component as declared.
 
@@ -118,8 +103,7 @@ class Component:
     was promoted last ('' before the first), of a build of `commit` that started at `promoted`. `tags` are those that
     the Component itself gives its image, `released_as` names under which the image is released. `depends_on` and
     `nudges` hold names of other Components, as written. `simple_branch` says that those it nudges in one repository
-    share their pull requests. `versions` are those that it declares; branch and context are of the first. `is_declared`
-    says that only its specification has the digest, which may be an old one.
+    share their pull requests. `is_declared` says that only its specification has the digest, which may be an old one.
     """
 
     key: ComponentKey
@@ -137,23 +121,16 @@ class Component:
     commit: str = ""
     tags: tuple[str, ...] = ()
     simple_branch: bool = False
-    versions: tuple[ComponentVersion, ...] = ()
     is_declared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Nudge:
-    """An edge of a NudgeConfig: builds of `source` nudge `target`, which so depends on it.
-
-    `validated` says that they do so only when their tests have passed; a nudge that is `derived` from another
-    declaration declares no edge itself.
-    """
+    """An edge of a NudgeConfig: builds of `source` nudge `target`, which so depends on it."""
 
     namespace: str
     source: str
     target: str
-    validated: bool = False
-    derived: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +158,6 @@ class Build:
     completed: str = ""
     manifests: tuple[str, ...] = ()
     branch_label: str = ""
-    tag: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,12 +17,10 @@ from krm_merge.components.konflux.model import (
     BuildOutcome,
     Component,
     ComponentKey,
-    ComponentVersion,
     Nudge,
     PullRequest,
     digest_of,
     is_digest,
-    is_tag,
     normalise,
     tag_of,
 )
@@ -257,9 +255,9 @@ def read_component(value: Value) -> Component:
     """A Component. Raises UnreadableError."""
     fields = Fields(value)
     source: Place = ("spec", "source")
-    # The old model, and the one with versions, of which the first is the Component itself.
-    versions = [_read_version(fields, place) for place in fields.maps(*source, "versions")]
-    git = (*source, "git")
+    # The old model, and the one with versions, of which the first counts.
+    first = next(iter(fields.maps(*source, "versions")), (*source, "git"))
+    git: Place = (*source, "git")
     annotations: Place = ("metadata", "annotations")
     promoted, image = fields.image("status", "lastPromotedImage"), fields.image("spec", "containerImage")
     commit, promoted_at = fields.text("status", "lastBuiltCommit"), fields.time(*annotations, _PROMOTED)
@@ -270,8 +268,8 @@ def read_component(value: Value) -> Component:
         ComponentKey(fields.text("metadata", "namespace"), fields.require("metadata", "name")),
         fields.text("spec", "application"),
         _first([bare_address(fields.url(*place, "url")) for place in (git, source)]),
-        _revision_branch(fields.branch(*git, "revision")) or _first([version.branch for version in versions[:1]]),
-        fields.directory(*git, "context") or _first([version.context for version in versions[:1]]) or ".",
+        _first([_revision_branch(fields.branch(*place, "revision")) for place in (git, first)]),
+        _first([fields.directory(*place, "context") for place in (git, first)]) or ".",
         image_repository(image or promoted),
         digest_of(promoted) or digest_of(image),
         promoted_at,
@@ -282,16 +280,10 @@ def read_component(value: Value) -> Component:
         commit,
         tuple(dict.fromkeys(filter(None, (tag_of(image), tag_of(promoted))))),
         fields.text(*annotations, _SIMPLE_BRANCH) == "true",
-        tuple(versions),
         is_declared="@" in image and not (promoted or commit or promoted_at),
     )
     fields.check()
     return component
-
-
-def _read_version(fields: Fields, place: Place) -> ComponentVersion:
-    branch = _revision_branch(fields.branch(*place, "revision"))
-    return ComponentVersion(fields.text(*place, "name") or branch, branch, fields.directory(*place, "context") or ".")
 
 
 def misspelt(value: Value) -> Iterator[tuple[str, str]]:
@@ -319,25 +311,12 @@ def read_nudges(value: Value) -> list[Nudge]:
     """The edges of a NudgeConfig. Raises UnreadableError."""
     fields = Fields(value)
     namespace = fields.text("metadata", "namespace")
-    derived = split_names(fields.text("metadata", "annotations", DERIVED_NUDGES))
-    nudges: list[Nudge] = []
-    for place in fields.maps("spec", "nudges"):
-        source, target = fields.require(*place, "from"), fields.require(*place, "to")
-        is_validated = fields.text(*place, "mode") == "validated"
-        nudges.append(Nudge(namespace, source, target, is_validated, f"{source}>{target}" in derived))
+    nudges = [
+        Nudge(namespace, fields.require(*place, "from"), fields.require(*place, "to"))
+        for place in fields.maps("spec", "nudges")
+    ]
     fields.check()
     return nudges
-
-
-def read_passed(value: Value) -> list[tuple[str, str]]:
-    """The namespaces and digests of the images in a Snapshot whose tests have passed. Raises UnreadableError."""
-    fields = Fields(value)
-    conditions = _conditions(fields)
-    images = [fields.image(*place, "containerImage") for place in fields.maps("spec", "components")]
-    fields.check()
-    has_passed = conditions.get("AppStudioTestSucceeded") == "True"
-    digests = filter(None, map(digest_of, images)) if has_passed else ()
-    return [(fields.text("metadata", "namespace"), digest) for digest in digests]
 
 
 def read_build(value: Value) -> Build | None:
@@ -400,7 +379,6 @@ def read_build(value: Value) -> Build | None:
         fields.time("status", "completionTime"),
         tuple(manifest for manifest in _DIGEST.findall(result("IMAGES")) if manifest != digest),
         "" if target or label.startswith(_TAG_IN_LABEL) else label,
-        tag if is_tag(tag := tag_of(result("IMAGE_URL"))) else "",
     )
     fields.check()
     return build

@@ -106,7 +106,7 @@ class DigestEdit:
 
     Where other Components have images of the same name, `other_digests` are theirs; `tags` belong only to the
     Component, `other_tags` only to these. `manifests` are digests of its images for single architectures: files that
-    name one are reported. `tag` is the tag of the image with the new digest, '' where it is unknown.
+    name one are reported.
     """
 
     component: ComponentKey
@@ -117,7 +117,6 @@ class DigestEdit:
     tags: tuple[str, ...] = ()
     other_digests: tuple[str, ...] = ()
     other_tags: tuple[str, ...] = ()
-    tag: str = ""
 
     @property
     def image(self) -> str:
@@ -133,11 +132,11 @@ class DigestEdit:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Why a plan is a draft: it waits for a merge, for the build of a merge (I10) or for tests."""
+    """Why a plan is a draft: it waits for a merge, or for the build of a merge (I10)."""
 
     component: ComponentKey
     pull_request: PullRequest | None
-    until: Literal["merged", "mergeBuild", "validated"]
+    until: Literal["merged", "mergeBuild"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,9 +326,6 @@ def _order(waiting: Sequence[Waiting], updates: bool, *, expires: bool) -> str:
     unmerged = dict.fromkeys(name for wait, name in names.items() if wait.until == "merged")
     if unmerged:
         return f"Merge it after {', '.join(unmerged)}: until then it names images that expire, and stays a draft."
-    if not names:
-        untested = ", ".join(wait.component.name for wait in waiting)
-        return f"Merge it when the tests of {untested} have passed: until then it stays a draft."
     unbuilt = ", ".join(dict.fromkeys(names.values()))
     return f"Merge it when the merge of {unbuilt} is built: until then it names images that expire, and stays a draft."
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import cast, get_args
 
-from krm_merge.components.digests import TagPolicy
-from krm_merge.components.konflux.model import ComponentKey, is_tag
+from krm_merge.components.konflux.model import ComponentKey
 from krm_merge.components.konflux.reading import Fields, Place
 from krm_merge.components.plan.model import Copy, DigestEdit, parse_description
 from krm_merge.components.plan.records import DigestPolicy
@@ -105,9 +103,7 @@ def _copy(fields: Fields, at: Place) -> Copy:
 
 def _edit(fields: Fields, at: Place) -> DigestEdit:
     fields.require(*at, "to")
-    new, tag = fields.digest(*at, "to"), fields.text(*at, "tag")
-    if tag and not is_tag(tag):
-        fields.wrong("the tag of an image is expected", *at, "tag")
+    new = fields.digest(*at, "to")
     return DigestEdit(
         ComponentKey("", fields.require(*at, "component")),
         repositories=fields.texts(*at, "repositories") or (),
@@ -117,19 +113,12 @@ def _edit(fields: Fields, at: Place) -> DigestEdit:
         other_digests=_digests(fields, *at, "otherDigests"),
         other_tags=fields.texts(*at, "otherTags") or (),
         manifests=_digests(fields, *at, "manifests"),
-        tag=tag,
     )
 
 
 def _policy(fields: Fields) -> DigestPolicy:
     at: Place = ("spec", "digest")
-    return DigestPolicy(
-        "any" if fields.choice(("known", "any"), *at, "match") == "any" else "known",
-        "replace" if fields.choice(("refuse", "replace"), *at, "multiDigestFile") == "replace" else "refuse",
-        cast(TagPolicy, fields.choice(get_args(TagPolicy), *at, "tag")),
-        fields.texts(*at, "files") or (),
-        fields.texts(*at, "exclude") or (),
-    )
+    return DigestPolicy(fields.texts(*at, "files") or (), fields.texts(*at, "exclude") or ())
 
 
 def _branch(fields: Fields, *at: str | int) -> str:

@@ -5,10 +5,10 @@ A plan follows from the current observation: the descriptions of pull requests a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from krm_merge.components.graph import Edge, Graph, branch_for, branch_names, incomplete_components
+from krm_merge.components.graph import Graph, branch_for, branch_names, incomplete_components
 from krm_merge.components.konflux.history import History, is_usable, latest
 from krm_merge.components.konflux.model import ComponentKey, PullRequest, touches
 from krm_merge.components.plan.model import (
@@ -155,7 +155,6 @@ def digest_edit(
         tuple(sorted(tags - other_tags)) if sharing else (),
         tuple(sorted(others)),
         tuple(sorted(other_tags - tags)),
-        next((build.tag for build in reversed(builds) if build.digest == digest), ""),
     )
 
 
@@ -314,7 +313,6 @@ class _Planner:
             for trigger in triggers
             if trigger.state in ("open", "waiting")
         )
-        waiting += tuple(self._test_waits(target, desired, {wait.component for wait in waiting}))
         synthetic = tuple(self._synthetic(target, triggers))
         digests = tuple(digest_edit(pulls, group, key, desired) for key in desired)
         # If it keeps digests that will not be merged, it names images that expire.
@@ -347,16 +345,6 @@ class _Planner:
             pulls.report("info", "CR22", f"{message}; apply opens another if it was reverted")
             return
         self.plans.append(replace(plan, actions=tuple(actions(plan, ours.open.described if ours.open else None))))
-
-    def _test_waits(
-        self, target: PlanTarget, desired: Mapping[ComponentKey, str], waiting: Collection[ComponentKey]
-    ) -> Iterator[Waiting]:
-        """C10: the merged and built digests along validated edges whose tests have not passed."""
-        graph, history = self._planning.graph, self._planning.history
-        for key, digest in desired.items():
-            edges = {Edge(dependant.key, key) for dependant in target.dependants}
-            if key not in waiting and edges & graph.validated and (key.namespace, digest) not in history.passed:
-                yield Waiting(key, None, "validated")
 
     def _base(self, pulls: OurPullRequests) -> str:
         """The branch that a new pull request is for, '' for a default branch that nothing names.

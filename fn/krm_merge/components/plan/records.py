@@ -6,7 +6,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, get_args
 
-from krm_merge.components.digests import ReplacementPolicy, TagPolicy
 from krm_merge.components.graph import group_label, resource_name
 from krm_merge.components.konflux.model import PullRequest
 from krm_merge.components.konflux.reading import OWN_VERSION
@@ -121,7 +120,7 @@ PLAN_FIELDS: FieldSchema = {
             ("component", "until"),
             component=_text("The dependency."),
             pullRequest=_text("Its pull request."),
-            until=_text("Its merge, the build of that, or tests of it.", enum=["merged", "mergeBuild", "validated"]),
+            until=_text("Its merge, or the build of that.", enum=["merged", "mergeBuild"]),
         ),
         commits=_list_schema(
             "The commits of its branch, the first one first.",
@@ -139,15 +138,11 @@ PLAN_FIELDS: FieldSchema = {
             tags=_texts("Of a digest: tags that only this dependency has, of several whose images have one name."),
             otherDigests=_texts("Of a digest: those of other Components whose images have that name; they are kept."),
             otherTags=_texts("Of a digest: tags that only these other Components have."),
-            tag=_text("Of a digest: the tag of its image, which replaces others."),
         ),
         digest=_fields(
-            "Which digests are replaced, and where.",
-            match=_text("Known ones, or any of the image.", enum=["known", "any"]),
-            multiDigestFile=_text("The fate of a file with several of one image.", enum=["refuse", "replace"]),
+            "Where digests are replaced.",
             files=_texts("Globs of files to look at."),
             exclude=_texts("Globs of files that are not searched."),
-            tag=_text("What happens to a tag before a replaced digest.", enum=list(get_args(TagPolicy))),
         ),
         actions=_texts("The actions that update the observed pull request.", enum=list(get_args(Action))),
         title=_text("Its title."),
@@ -192,8 +187,8 @@ _LABEL = "test.appstudio.openshift.io/pr-group-sha"
 
 
 @dataclass(frozen=True, slots=True)
-class DigestPolicy(ReplacementPolicy):
-    """How digests are replaced (C5), and the files that are searched for them."""
+class DigestPolicy:
+    """The files that are searched for digests (C5)."""
 
     files: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -227,13 +222,10 @@ def plan_resource(plan: Plan, policy: DigestPolicy) -> Object:
             _compact(component=wait.component.name, pullRequest=_reference(wait.pull_request), until=wait.until)
             for wait in plan.waiting
         ],
-        "commits": _commits(plan, policy),
+        "commits": _commits(plan),
         "digest": _compact(
-            match=policy.match,
-            multiDigestFile=policy.multiple,
             files=list(policy.files),
             exclude=list(policy.exclude),
-            tag=policy.tag if policy.tag != "keep" else "",
         ),
         "actions": list(plan.actions),
         "title": plan.title,
@@ -252,7 +244,7 @@ def resource_head(api_version: str, kind: str, name: str, namespace: str, **meta
     return {"apiVersion": api_version, "kind": kind, "metadata": _compact(name=name, namespace=namespace, **metadata)}
 
 
-def _commits(plan: Plan, policy: DigestPolicy) -> list[Value]:
+def _commits(plan: Plan) -> list[Value]:
     commits: list[Value] = [
         _compact(
             kind="synthetic",
@@ -270,7 +262,6 @@ def _commits(plan: Plan, policy: DigestPolicy) -> list[Value]:
             tags=list(edit.tags),
             otherDigests=list(edit.other_digests),
             otherTags=list(edit.other_tags),
-            tag=edit.tag if policy.tag == "replace" else "",
         )
         commits.append({**named, "from": list(edit.replaceable), "to": edit.digest, **more})
     return commits

@@ -13,9 +13,9 @@ from random import Random
 
 from components.plan.planner.memory import Hosted, KilledError, MemoryForge, Strikes
 from krm_merge.components.execution import apply_plan
-from krm_merge.components.graph import VersionedGraph, build_graph, with_versions
+from krm_merge.components.graph import Graph, build_graph
 from krm_merge.components.konflux.history import History
-from krm_merge.components.konflux.model import Build, BuildEvent, Component, ComponentKey, ComponentVersion, PullRequest
+from krm_merge.components.konflux.model import Build, BuildEvent, Component, ComponentKey, PullRequest
 from krm_merge.components.plan.model import DescribedState, Plan, PlanChoices, parse_description
 from krm_merge.components.plan.plan_file import read_recorded_plan
 from krm_merge.components.plan.planner import plan
@@ -84,7 +84,6 @@ class Life:
         is_monorepo, has_status = random.random() < 0.25, random.random() < 0.6
         self.has_status, self.numbers = has_status, random.random() < 0.7
         self.default = random.choice(("main", "main", "trunk"))
-        self.has_versions = not is_monorepo and random.random() < 0.2
         self.choices = PlanChoices(
             suffix=random.choice(("component", "component", "repository")),
             on_closed=random.choice(("revert", "revert", "keep")),
@@ -94,11 +93,6 @@ class Life:
             url = f"https://forge.example/acme/{repository}"
             branch = random.choice(("", self.default))
             context = name if is_monorepo else "."
-            versions = (
-                (ComponentVersion("main", branch, context), ComponentVersion("v1", "v1", context))
-                if self.has_versions
-                else ()
-            )
             self.components[name] = Component(
                 ComponentKey("team", name),
                 "app",
@@ -108,7 +102,6 @@ class Life:
                 f"quay.io/acme/{name}",
                 self._digest(name),
                 depends_on=above,
-                versions=versions,
                 is_declared=True,
             )
             hosted = self.forge.hosted.setdefault(url, Hosted(url, self.default))
@@ -118,8 +111,6 @@ class Life:
                 for dependency in above
             }
             hosted.commit(self.default, files, self._tick())
-            if self.has_versions:
-                hosted.branches["v1"] = hosted.branches[self.default]
 
     # ---- what happens ------------------------------------------------------------------------------------------
 
@@ -147,15 +138,14 @@ class Life:
         """A person opens a pull request, mostly of a dependency."""
         hosted = self._any_dependency()
         branch = self.random.choice(BRANCHES)
-        target = self.random.choice(["v1", self.default]) if self.has_versions else self.default
         if branch in hosted.branches or any(existing.startswith(f"{branch}/") for existing in hosted.branches):
             return
         if "/" in branch and branch.partition("/")[0] in hosted.branches:
             return
-        self._change_source(hosted, branch, target)
+        self._change_source(hosted, branch, self.default)
         number = len(hosted.pulls) + 1
         head = hosted.branches[branch]
-        hosted.pulls[number] = ForgePullRequest(number, branch, target, branch, "by Jane", False, "open", head)
+        hosted.pulls[number] = ForgePullRequest(number, branch, self.default, branch, "by Jane", False, "open", head)
         self._note(f"open {hosted.url}#{number} {branch}")
 
     def push_to_branch(self) -> None:
@@ -182,8 +172,7 @@ class Life:
     def _promote(self, build: Build) -> None:
         """The cluster notes the promoted digest at the Component, as it does for its first version."""
         component = self.components[build.component.name]
-        of_first = not self.has_versions or build.target_branch != "v1"
-        if of_first and build.started >= component.promoted:
+        if build.started >= component.promoted:
             noted = replace(component, digest=build.digest, promoted=build.started, commit=build.revision)
             self.components[build.component.name] = replace(noted, is_declared=False)
 
@@ -249,7 +238,7 @@ class Life:
     def push(self) -> None:
         """A person pushes to a branch that Components are built from."""
         hosted = self._any_dependency()
-        branch = self.random.choice(["v1", self.default]) if self.has_versions else self.default
+        branch = self.default
         before = hosted.branches[branch]
         self._change_source(hosted, branch, branch)
         commit = hosted.branches[branch]
@@ -343,15 +332,12 @@ class Life:
         return [pull for url in forge.hosted for pull in observe_pull_requests(url, forge.open(url), forge)]
 
     def _plan(self, builds: list[Build], pulls: list[PullRequest]) -> list[Plan]:
-        versioned, history = self._history(builds, pulls)
-        plans, _ = plan(versioned.graph, history, self.choices)
+        plans, _ = plan(*self._history(builds, pulls), self.choices)
         return plans
 
-    def _history(self, builds: list[Build], pulls: list[PullRequest]) -> tuple[VersionedGraph, History]:
+    def _history(self, builds: list[Build], pulls: list[PullRequest]) -> tuple[Graph, History]:
         graph, _ = build_graph(self.components.values())
-        versioned = with_versions(graph)
-        versioned_builds = versioned.builds(History(builds, pulls, graph.components))
-        return versioned, History(versioned_builds, pulls, versioned.graph.components)
+        return graph, History(builds, pulls, graph.components)
 
     def _apply(self, plan: Plan, ended: set[str]) -> None:
         url = plan.target.repository
@@ -442,12 +428,12 @@ class Life:
 
     def _lost_digests(self) -> Iterator[str]:
         """CR15, CR20: a promoted digest that no pull request has, nor the target, nor a warning."""
-        versioned, history = self._history(self.builds, self._observe())
-        for edge in versioned.graph.edges:
-            promoted, above = history.promoted_builds.get(edge.dependency), edge.dependency.name.removesuffix("-v1")
-            name = edge.dependant.name.removesuffix("-v1")
+        graph, history = self._history(self.builds, self._observe())
+        for edge in graph.edges:
+            promoted, above = history.promoted_builds.get(edge.dependency), edge.dependency.name
+            name = edge.dependant.name
             hosted = self.forge.hosted[self.components[name].repository]
-            branch = versioned.graph.components[edge.dependant].branch or self.default
+            branch = graph.components[edge.dependant].branch or self.default
             if promoted is None or self.excused[hosted.url] or hosted.url in self.ever_warned:
                 continue
             if promoted.digest in hosted.files(branch).get(self._file(name, above), promoted.digest):
