@@ -393,9 +393,14 @@ def _opaque_key(entry: Entry) -> Node:
     return key
 
 
+def _has_quoted_words(node: Node) -> bool:
+    return node.source is not None and node.source.has_quoted_words
+
+
 def is_requoted(first: Node, second: Node) -> bool:
     """Whether quotes round a word that YAML 1.1 reads as a boolean or a number are all that differs in equal values."""
-    if not any(node.source is not None and node.source.has_quoted_words for node in (first, second)):
+    # Of nearly all values neither text has such words.
+    if not (_has_quoted_words(first) or _has_quoted_words(second)):
         return False
     if isinstance(first, Scalar) and isinstance(second, Scalar):
         return bool(first.style) != bool(second.style) and _WORD.match(first.text) is not None
