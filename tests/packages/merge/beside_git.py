@@ -15,6 +15,8 @@ from itertools import starmap
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import yaml
+
 from generated.facts import KEY, Facts, Identity, Place, facts, is_yaml
 from generated.texts import Triple
 from generated.written import COMMON_COMMENTS, Texts
@@ -100,8 +102,8 @@ def failures(sides: Triple, policy: Winner) -> list[Failure]:
         if repeated and (not is_yaml(path) or _asks_for_lines(again, path) or _changed_lines(*texts) <= repeated):
             # Which of equal lines was added cannot be seen any more: git's merge is not stable there either.
             continue
-        if _difference(texts[0], texts[1]) == "differs: blank lines":
-            # Where lines met, blank ones that only upstream added come once lines decide.
+        if is_yaml(path) and _differ_as_upstream_lays_out(texts[0], texts[1], upstream.get(path, "")):
+            # Where lines met, upstream's order of fields, blank lines and comments come once lines decide.
             continue
         breaches.append(Failure("D: a second merge changes it", path, _diff(merged.files, again.files, path)))
     for path in sorted(set(original) & set(upstream) & set(local)):
@@ -123,6 +125,16 @@ def _changed_lines(before: str, after: str) -> set[str]:
     """The lines that one text has more often than the other, without their indentation."""
     was, now = (Counter(map(str.strip, text.splitlines())) for text in (before, after))
     return {*(was - now), *(now - was)}
+
+
+def _differ_as_upstream_lays_out(merged: str, again: str, upstream: str) -> bool:
+    """Whether two texts have the same values, and comments differ as upstream has them."""
+    was, now, theirs = (
+        Counter(line.strip() for line in text.splitlines() if "#" in line) for text in (merged, again, upstream)
+    )
+    if not (was - now).keys().isdisjoint(theirs) or not (now - was).keys() <= theirs.keys():
+        return False
+    return [*yaml.safe_load_all(merged)] == [*yaml.safe_load_all(again)]
 
 
 def _asks_for_lines(merged: Merged, path: str) -> bool:
