@@ -174,7 +174,7 @@ def test_each_kind_of_loss_is_listed(tmp_path: Path) -> None:
 def test_functions_that_are_lost_are_listed(
     tmp_path: Path, original: str, upstream: str, local: str, expected: Places
 ) -> None:
-    texts = ({"Kptfile": text} for text in (original, upstream, local))
+    texts: list[dict[str, Any]] = [{"Kptfile": text} for text in (original, upstream, local)]
     assert scene(tmp_path, *texts).places() == expected
 
 
