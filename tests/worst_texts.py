@@ -201,7 +201,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst(" "),
     ),
     "git.store._PERSON": (Worst("a"), Worst(" "), Worst(" <"), Worst("a", "a <")),
-    "git.store._SIGNATURE": (Worst("gpgsig a\n"), Worst(" a\n", "gpgsig a\n"), Worst("gpgsig ")),
     "resolve.interface._PART": (Worst("a"), Worst('"'), Worst('"a '), Worst('a"')),
     "safe_text._FIELD": (Worst("a", "?"), Worst("?"), Worst("token", "?"), Worst("?token"), Worst("&key=")),
     "safe_text._HASH": (Worst("#"), Worst("a", "##"), Worst("##a")),

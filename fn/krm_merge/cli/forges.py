@@ -14,7 +14,7 @@ from krm_merge.components.repository import KRM_MERGE, Repository
 from krm_merge.forges.choice import Forges, ForgeSettings, is_local
 from krm_merge.forges.interface import Forge, ForgePullRequest, Pace, same_repository
 from krm_merge.forges.local import How, LocalForge
-from krm_merge.git.program import credentials_for, signing_settings
+from krm_merge.git.program import credentials_for
 from krm_merge.git.store import Person, Store
 from krm_merge.packages import GitCache
 
@@ -52,13 +52,11 @@ class Places:
     pace: float
     changes_per_hour: int
     author: str
-    sign: bool
 
     def __post_init__(self) -> None:
         """Reads the options. Raises KrmMergeError."""
         self._forges = Forges(ForgeSettings.parse(self.forges, self.apis, Pace(self.pace, self.changes_per_hour)))
         self._author = Person.parse(self.author) if self.author else KRM_MERGE
-        self._signing = signing_settings(forced=self.sign)
         self._cache = GitCache()
 
     def of(self, url: str) -> tuple[Repository, Forge]:
@@ -69,7 +67,7 @@ class Places:
         folder = f"{name.rpartition('/')[2]}-{sha256(name.encode()).hexdigest()[:16]}"
         credentials = credentials_for(url, forge.git_token(url))
         store = Store.open(self._cache.directory_of(folder))
-        repository = Repository(url, store, credentials, author=self._author, signing=self._signing)
+        repository = Repository(url, store, credentials, author=self._author)
         repository.refresh()
         return repository, forge
 
@@ -91,11 +89,6 @@ with_places = options.combined(
         default="",
         metavar="'NAME <MAIL>'",
         help="The author of our commits, by default krm-merge. Give observe and apply the same.",
-    ),
-    click.option(
-        "--sign",
-        is_flag=True,
-        help="Sign our commits with user.signingKey of git; without it, where git's commit.gpgSign says so.",
     ),
     options.options_as(Places, "places"),
 )

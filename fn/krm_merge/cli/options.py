@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -102,35 +102,21 @@ form = choice_option(
 )
 
 
-def suffixes_in(
-    forms: Collection[str], what: str
-) -> Callable[[click.Context, click.Parameter, tuple[Path, ...]], tuple[Path, ...]]:
-    """Refuses files with other suffixes than these, which say `what`."""
-
-    def check(context: click.Context, option: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
-        for file in files:
-            if file.suffix not in forms:
-                raise click.BadParameter(f"{file}: the suffix says {what}; known are {', '.join(forms)}")
-        return files
-
-    return check
+def _with_known_suffixes(context: click.Context, option: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
+    for file in files:
+        if file.suffix not in FORMS:
+            raise click.BadParameter(f"{file}: the suffix says the form of a report; known are {', '.join(FORMS)}")
+    return files
 
 
-def reports_in(
-    forms: Collection[str], content: str = "what was decided", what: str = "the form of a report"
-) -> Callable[[_Command], _Command]:
-    """The option for reports, which may have these suffixes."""
-    return click.option(
-        "--report",
-        "reports",
-        type=FILE,
-        multiple=True,
-        callback=suffixes_in(forms, what),
-        help=f"Also write {content} to this file, in the form of its suffix: {', '.join(forms)}. Repeatable.",
-    )
-
-
-reports = reports_in(FORMS)
+reports = click.option(
+    "--report",
+    "reports",
+    type=FILE,
+    multiple=True,
+    callback=_with_known_suffixes,
+    help=f"Also write what was decided to this file, in the form of its suffix: {', '.join(FORMS)}. Repeatable.",
+)
 record = click.option(
     "--record",
     is_flag=True,

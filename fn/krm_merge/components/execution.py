@@ -215,7 +215,6 @@ class _Run:
         """The commit to add digests to: the branch or, if it is rebuilt, the base; with the copied changes."""
         if not here:
             return self._rebuild(base)
-        self.git.keep_signatures(base, here)
         actions, fork = self.plan.actions, self.git.merge_base(base, here)
         is_ours = self.git.is_ours(fork, here)
         if is_ours:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 
 from krm_merge.components.konflux.model import PullRequest, touches
 from krm_merge.components.plan.model import Copy, parse_description
@@ -27,10 +27,6 @@ class Repository(Remote):
     """A remote repository, and a bare one in which commits for it are made. Everything raises GitError."""
 
     author: Person = KRM_MERGE
-    signing: tuple[str, ...] = ()
-    """Settings of git with which our commits are signed, none for no signature."""
-    _signed: dict[str, str] = field(default_factory=dict)
-    """Signed commits by the ids that they would have without signature."""
 
     def merge_base(self, first: str, second: str) -> str:
         """The newest common ancestor of two commits."""
@@ -56,19 +52,9 @@ class Repository(Remote):
         return ""
 
     def commit(self, tree: str, parent: str, message: str) -> str:
-        """Makes a commit with the time of its parent, so that equal contents have equal ids. Signs each commit once."""
+        """Makes a commit with the time of its parent, so that equal contents have equal ids."""
         stamp = Stamp(self.author, f"{self.store.committed_at(parent)} +0000")
-        unsigned = self.store.commit(tree, [parent], message, stamp)
-        if not self.signing:
-            return unsigned
-        if unsigned not in self._signed:
-            self._signed[unsigned] = self.store.commit(tree, [parent], message, stamp, signing=self.signing)
-        return self._signed[unsigned]
-
-    def keep_signatures(self, since: str, commit: str) -> None:
-        """Remembers the signed commits that `commit` has and `since` has not, to reuse them for equal commits."""
-        if self.signing:
-            self._signed |= self.store.signed_commits(since, commit)
+        return self.store.commit(tree, [parent], message, stamp)
 
 
 _COPIED = re.compile(r"^Synthetic-From: (.+) at ([0-9a-f]{40}|[0-9a-f]{64})$", re.MULTILINE)

@@ -1,19 +1,19 @@
-"""A campaign as people look at it: its waves, targets, equal failures and conflicts; as a page, Markdown and JSON."""
+"""A campaign as people look at it: its waves, targets, equal failures and conflicts; as Markdown and JSON."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, get_args
+from typing import get_args
 
 from krm_merge.fleet.campaign import Campaign
 from krm_merge.fleet.conflicts import Group, groups_of
-from krm_merge.fleet.job import NEED_ATTENTION, STATES, TargetConflict, grouped_by
+from krm_merge.fleet.job import STATES, TargetConflict, grouped_by
 from krm_merge.fleet.ledger import LedgerEntry, LedgerUpstream, RequestState
 from krm_merge.fleet.publish import WaveState, states_of
-from krm_merge.report import Html, card, code, page, plain, tag
-from krm_merge.safe_text import json_text, quantity
+from krm_merge.report import code, plain
+from krm_merge.safe_text import quantity
 from krm_merge.startup import group_by_key
 from krm_merge.text import Value
 
@@ -115,50 +115,6 @@ def _target(entry: LedgerEntry) -> dict[str, Value]:
 
 
 _MOST_GROUPS = 500
-_LINES_IN_ONE = 500
-
-
-def as_html(overview: Overview) -> str:
-    """One page without network and scripts: tiles, waves, messages, groups of conflicts, and the targets folded."""
-    campaign = overview.campaign
-    upstream = campaign.upstream
-    refs = tag("p", tag("span", f"{upstream.repository} {upstream.directory} to {upstream.ref}"), class_="refs")
-    tiles = [
-        tag("li", tag("b", f"{count:,}"), " ", state, class_=f"tile {'open' if state in NEED_ATTENTION else state}")
-        for state, count in overview.counts().items()
-    ]
-    header = tag("header", tag("h1", campaign.name), refs, tag("ul", *tiles, class_="tiles"))
-    return page(
-        f"{campaign.name}: {quantity(len(campaign.targets), 'target')}", header, tag("main", *_sections(overview))
-    )
-
-
-def _sections(overview: Overview) -> Iterator[Html]:
-    upstream = [f"upstream: {overview.upstream.problem}"] if overview.upstream.problem else []
-    for message in [*upstream, *map(str, overview.messages)]:
-        yield tag("p", message, class_="notice warning")
-    if overview.waves:
-        yield tag("h2", "Waves")
-        yield tag("ul", *(tag("li", _wave_text(wave)) for wave in overview.waves))
-    if overview.groups:
-        yield tag("h2", "Conflicts ", tag("small", f"{len(overview.groups):,} different"))
-        yield from (card(group.record(), None) for group in overview.groups[:_MOST_GROUPS])
-        if len(overview.groups) > _MOST_GROUPS:
-            yield tag("p", f"{len(overview.groups) - _MOST_GROUPS:,} more: krm-merge fleet conflicts", class_="notice")
-    yield tag("h2", "Targets")
-    for state in overview.counts():
-        entries = [entry for entry in overview.entries.values() if entry.shown_state == state]
-        for at in range(0, len(entries), _LINES_IN_ONE):
-            part = entries[at : at + _LINES_IN_ONE]
-            more = f" {at + 1:,}-{at + len(part):,}" if len(entries) > _LINES_IN_ONE else ""
-            summary = tag("summary", state, " ", tag("small", f"{len(entries):,}{more}"))
-            yield tag("details", summary, tag("ul", *(_line(entry) for entry in part)))
-
-
-def _line(entry: LedgerEntry) -> Html:
-    number = f" #{entry.request.number}" if entry.request and entry.request.number else ""
-    explanation = entry.problem or entry.message
-    return tag("li", tag("code", entry.target), number, " ", tag("small", explanation))
 
 
 def _wave_text(wave: WaveState) -> str:
@@ -168,7 +124,7 @@ def _wave_text(wave: WaveState) -> str:
 
 
 def as_markdown(overview: Overview) -> str:
-    """The same in short."""
+    """In short, for people: states, waves, messages, groups of conflicts."""
     lines = [f"## {plain(overview.campaign.name)}", "", "| state | targets |", "|---|---:|"]
     lines += [f"| {state} | {count:,} |" for state, count in overview.counts().items()]
     lines += ["", *(f"- {plain(_wave_text(wave))}" for wave in overview.waves)] if overview.waves else []
@@ -180,12 +136,3 @@ def as_markdown(overview: Overview) -> str:
         for group in overview.groups[:_MOST_GROUPS]
     ]
     return "\n".join(lines) + "\n"
-
-
-def as_json(overview: Overview) -> str:
-    """Every target, for programs."""
-    return json_text(overview.to_value(), indent=2) + "\n"
-
-
-FORMS: Final[Mapping[str, Callable[[Overview], str]]] = {".html": as_html, ".md": as_markdown, ".json": as_json}
-"""What an overview may be written as, by suffix."""

@@ -1,15 +1,12 @@
 """What a campaign proposes: a commit on a branch, and a pull request for it. The edge to git and to forges.
 
-A signature may have the time in it, so that signed commits have another id each time. The commits of a campaign are
-therefore signed when they are pushed, and what was pushed is compared without signatures.
-
 The first mark in the text of a pull request says what it is for, so that the forge alone has the whole history.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -19,7 +16,7 @@ from krm_merge.fleet.campaign import Campaign
 from krm_merge.fleet.repository import HEADS, remote_at, was_made_by
 from krm_merge.forges.interface import DraftsRefusedError, Forge, ForgePullRequest
 from krm_merge.git.program import GitError
-from krm_merge.git.store import Person, Remote, Stamp, Store
+from krm_merge.git.store import Remote
 from krm_merge.posix import temporary_directory
 from krm_merge.report import LONGEST
 
@@ -112,29 +109,24 @@ _NO_DRAFTS: Final = "**This is a draft**, and the repository has no drafts: do n
 class Proposer:
     """Carries out proposals: pushes their branches, and opens their pull requests or brings them up to date.
 
-    `forge_of` gives the forge of a repository's address. `signing` are the settings of git that sign commits, none for
-    no signature.
+    `forge_of` gives the forge of a repository's address.
     """
 
     campaign: Campaign
     forge_of: Callable[[str], Forge]
     is_dry_run: bool = False
-    signing: tuple[str, ...] = ()
 
     def push(self, proposal: RequestProposal) -> str:
-        """Makes the branch the commit, and gives it as it was signed. Raises NotPublishedError and GitError."""
+        """Makes the branch the commit, and gives it. Raises NotPublishedError and GitError."""
         remote, seen = proposal.remote, proposal.seen
         if seen == proposal.commit:
             return seen
         if seen and seen not in proposal.ours:
             self.check_ours(remote, seen, proposal.branch)
-            if _content(remote.store, seen) == _content(remote.store, proposal.commit):
-                return seen
         if self.is_dry_run:
             return seen
-        signed_commit = sign_commits(remote.store, proposal.base, proposal.commit, self.signing)
-        remote.push(signed_commit, proposal.branch, seen)
-        return signed_commit
+        remote.push(proposal.commit, proposal.branch, seen)
+        return proposal.commit
 
     def check_ours(self, remote: Remote, head: str, branch: str) -> None:
         """Refuses to overwrite a commit that somebody else made, unless it is merged. Raises NotPublishedError."""
@@ -205,25 +197,3 @@ def _is_merged(address: str, head: str, branch: str) -> bool:
         remote = remote_at(address, Path(directory, "store.git"))
         remote.fetch_ref(f"{HEADS}{branch}", has_files=False)
         return remote.store.is_ancestor(head, remote.fetch_ref("HEAD", has_files=False))
-
-
-_CONTENT: Final = "%T%n%an <%ae>%n%ad%n%cn <%ce>%n%cd%n%B"
-"""A commit without its parents and its signature."""
-
-
-def sign_commits(store: Store, base: str, commit: str, settings: Sequence[str]) -> str:
-    """The last of the signed copies of the commits that `commit` has and `base` has not. Raises GitError.
-
-    `settings` are those of git that sign (`signing_settings`); without any it is the commit itself.
-    """
-    if not settings:
-        return commit
-    parent = base
-    for name in store.text("rev-list", "--reverse", f"{base}..{commit}").split():
-        tree, person, date, _, _, message = _content(store, name).split("\n", 5)
-        parent = store.commit(tree, [parent], message, Stamp(Person.parse(person), date), signing=settings)
-    return parent
-
-
-def _content(store: Store, name: str) -> str:
-    return store.output("show", "--no-patch", "--date=raw", f"--format=format:{_CONTENT}", name)

@@ -23,14 +23,13 @@ from krm_merge.fleet.repository import (
     head_of,
     merge_repository,
     place_of,
-    ref_of,
     remote_at,
 )
 from krm_merge.fleet.requests import Hosts, Published, RequestChecks, What, body_of_tree, last_look, packages_of
 from krm_merge.fleet.working_tree import TreeCommits, split_branches
 from krm_merge.forges.interface import Forge, ForgeError, ForgePullRequest, host_of
 from krm_merge.git.program import GitError
-from krm_merge.git.store import MergeConflictError, NewCommit, Person, Remote, Stamp, Store
+from krm_merge.git.store import MergeConflictError, Person, Remote, Stamp, Store
 from krm_merge.posix import temporary_directory
 from krm_merge.safe_text import line
 from krm_merge.startup import group_by_key
@@ -140,11 +139,9 @@ class Publisher:
     settings: Settings
     forge_of: Callable[[str], Forge]
     is_dry_run: bool = False
-    signing: tuple[str, ...] = ()
     with_requests: bool = True
     wave: str | None = None
     is_direct: bool = False
-    draft_conflicts: bool = False
     obstacle: str = ""
     hosts: Hosts = field(default_factory=Hosts)
     _open: int = 0
@@ -154,8 +151,8 @@ class Publisher:
 
     def __post_init__(self) -> None:
         """Raises NotPublishedError where there is nothing that branches could be pushed to."""
-        self._proposer = Proposer(self.campaign, self.forge_of, self.is_dry_run, self.signing)
-        self._tree = TreeCommits(self.campaign, self.settings, self.is_dry_run, self.signing)
+        self._proposer = Proposer(self.campaign, self.forge_of, self.is_dry_run)
+        self._tree = TreeCommits(self.campaign, self.settings, self.is_dry_run)
         # With --direct there are no branches.
         self._branch_of = {} if self.is_direct else split_branches(self.campaign)
         if self.campaign.working_tree and not self.is_direct and not self._tree.origin:
@@ -207,7 +204,7 @@ class Publisher:
         """Whether a look may change what is to be published: what was merged stays merged."""
         request = entry.request
         is_decided = request is not None and request.state in ("merged", "reverted")
-        return entry.is_to_publish or self._is_draft(entry) or (request is not None and not is_decided)
+        return entry.is_to_publish or (request is not None and not is_decided)
 
     def _address(self, target: str) -> str:
         """The address of the repository that has the pull requests of a target."""
@@ -216,19 +213,6 @@ class Publisher:
     def _branch(self, target: str) -> str:
         """The branch that has the result of a target."""
         return self._branch_of.get(target, self.campaign.publishing.branch)
-
-    def estimate(self) -> dict[str, int]:
-        """How many changing calls each host gets for the requests that are to be opened, by what the ledger has."""
-        if not self.with_requests:
-            return {}
-        attention = self.campaign.publishing.attention
-        calls = 1 + sum(map(bool, (attention.labels, attention.reviewers, attention.assignees)))
-        entries = self.ledger.entries()
-        names, _ = due(self.campaign, states_of(self.campaign, entries), self.wave)
-        due_entries = [entries[name] for name in names if name in entries and entries[name].is_to_publish]
-        branches = {(self._address(entry.target), self._branch(entry.target)) for entry in due_entries}
-        counts = Counter(host for address, _ in branches if (host := _host_of(address)))
-        return {host: count * calls for host, count in counts.items()}
 
     # ---- repositories --------------------------------------------------------------------------------------------
 
@@ -255,7 +239,7 @@ class Publisher:
         """Those that have something that is not published yet, as many as may be open."""
         most = self.campaign.publishing.max_open
         for target, entry in targets:
-            if not (is_merged(entry) and entry.result) and not self._is_draft(entry):
+            if not (is_merged(entry) and entry.result):
                 continue
             if self.hosts.is_paused(target.host) or entry.is_published(with_request=self.with_requests):
                 continue
@@ -266,12 +250,9 @@ class Publisher:
                 self._open += 1
             yield target, entry
 
-    def _is_draft(self, entry: LedgerEntry) -> bool:
-        return entry.state == "conflicts" and self.draft_conflicts
-
     def _push(self, target: CampaignTarget, entry: LedgerEntry) -> tuple[RequestProposal, str]:
         """Pushes the branch of a target, and gives its commit. Raises KrmMergeError and OSError."""
-        proposal = self._without_changes(target, entry) if self._is_draft(entry) else self._of_result(target, entry)
+        proposal = self._of_result(target, entry)
         commit = self._proposer.push(proposal)
         if not self.is_dry_run:
             # The copy of the repository is not needed any more.
@@ -292,19 +273,8 @@ class Publisher:
                 raise NotPublishedError("it changed since it was merged; run the campaign again")
         return self._proposal(remote_at(target.name, place), entry.base, entry.made, seen, entry)
 
-    def _without_changes(self, target: CampaignTarget, entry: LedgerEntry) -> RequestProposal:
-        """The proposal of a commit that changes nothing: a place to talk about conflicts. Raises GitError."""
-        place = place_of(target, self.settings.cache)
-        shutil.rmtree(place, ignore_errors=True)
-        remote = remote_at(target.name, place)
-        base = remote.fetch_ref(ref_of(target.branch), 1)
-        message = f"Conflicts with {self.campaign.upstream.ref}\n\n{TRAILER}: {self.campaign.name}\n"
-        author, date = self.campaign.publishing.author, self.settings.date
-        commit = remote.store.commit_files(base, [NewCommit(message, {})], author, date)
-        return self._proposal(remote, base, commit, head_of(target.name, self.campaign.publishing.branch), entry)
-
     def _proposal(self, remote: Remote, base: str, commit: str, seen: str, entry: LedgerEntry) -> RequestProposal:
-        is_draft = self._is_draft(entry) or self.campaign.publishing.is_draft
+        is_draft = self.campaign.publishing.is_draft
         branch, number = self.campaign.publishing.branch, _open_request(entry)
         return RequestProposal(remote, branch, base, commit, seen, entry.commits, number, is_draft)
 

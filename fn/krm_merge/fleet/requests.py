@@ -14,7 +14,6 @@ from krm_merge.fleet.job import TargetConflict, about_target, grouped_by
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, LedgerRequest, RequestState, now
 from krm_merge.fleet.proposals import NotPublishedError, mark_in
 from krm_merge.forges.interface import (
-    Budget,
     Forge,
     ForgeError,
     ForgePullRequest,
@@ -46,9 +45,8 @@ class Hosts:
         """Why targets wait, for each host that is not asked again, or not for more."""
         return list((self._shares | self._paused).values())
 
-    def may_look(self, host: str, budget: Budget) -> bool:
+    def may_look(self, host: str, left: int | None) -> bool:
         """Whether a host may be asked to show more: half of the requests that it grants are for publishing."""
-        left = budget.requests
         if left is None or left * 2 >= self._granted.setdefault(host, left):
             return True
         self._shares[host] = f"half of what {host} may be asked in this hour was used to look; run it again then"
@@ -205,7 +203,7 @@ class RequestChecks:
         places = group_by_key(((host, address, branch), entry) for entry, host, address, branch in entries)
         for (host, address, branch), members in places.items():
             forge = self.forge_of(address)
-            if self.hosts.is_paused(host) or not self.hosts.may_look(host, forge.budget()):
+            if self.hosts.is_paused(host) or not self.hosts.may_look(host, forge.requests_left()):
                 continue
             try:
                 pulls = forge.pull_requests_from(address, branch)

@@ -16,7 +16,7 @@ from typing import Final
 from krm_merge.fleet.campaign import Campaign, CampaignTarget
 from krm_merge.fleet.job import Settings
 from krm_merge.fleet.ledger import LedgerEntry
-from krm_merge.fleet.proposals import RequestProposal, sign_commits
+from krm_merge.fleet.proposals import RequestProposal
 from krm_merge.fleet.repository import HEADS, credentials_of, default_branch, head_of, new_commit
 from krm_merge.fleet.worker import changed_files, digest_of
 from krm_merge.git.program import GitError, WorkingTree, take_credentials
@@ -36,7 +36,6 @@ class TreeCommits:
     campaign: Campaign
     settings: Settings
     is_dry_run: bool = False
-    signing: tuple[str, ...] = ()
 
     def head(self) -> str:
         """The commit that is checked out. Raises GitError."""
@@ -113,7 +112,6 @@ class TreeCommits:
         if self.is_dry_run:
             return bool(remote)
         if commit != base:
-            commit = sign_commits(self._store, base, commit, self.signing)
             self._git("update-ref", "-m", f"krm-merge fleet: {self.campaign.name}", "HEAD", commit, base)
             names = "".join(f"{target}\0" for target in targets).encode()
             add = ["--literal-pathspecs", "add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"]

@@ -125,19 +125,6 @@ class Attention:
         return [name.partition("/")[2] for name in self.reviewers if "/" in name]
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """The remaining requests that a forge allows, None if there is no limit or it is unknown.
-
-    `changes` are the changing requests of this hour by our own pace, `requests` what the forge grants until
-    `resets_at`, in seconds since 1970.
-    """
-
-    changes: int | None = None
-    requests: int | None = None
-    resets_at: float | None = None
-
-
 class Forge(Protocol):
     """Pull requests of repositories, which are named by their URLs. Everything raises ForgeError.
 
@@ -209,9 +196,9 @@ class Forge(Protocol):
         """The state of the checks of a pull request's newest commit."""
         return ""
 
-    def budget(self) -> Budget:
-        """The remaining requests that the forge allows, by its last answer."""
-        return Budget()
+    def requests_left(self) -> int | None:
+        """How many requests the forge grants until its limit is reset, by its last answer; None if that is unknown."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)

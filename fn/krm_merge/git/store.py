@@ -6,7 +6,6 @@ The same parents, contents, people and dates give the same commits: the user's s
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import weakref
@@ -172,7 +171,6 @@ def _end(git: subprocess.Popen[bytes]) -> None:
 
 _PERSON = pattern(r"([^<>\n]*[^<>\s]) <([^<>\s]+)>")
 _NO_RENAMES = ("-c", "merge.renames=false")
-_SIGNATURE = pattern(rb"^gpgsig(?:-sha256)? .*\n(?: .*\n)*", re.MULTILINE)
 
 
 @frozen
@@ -378,12 +376,8 @@ class Store:
         message: str,
         author: Stamp,
         committer: Stamp | None = None,
-        signing: Sequence[str] = (),
     ) -> str:
-        """The id of a new commit, whose committer is the author by default.
-
-        `signing` are the settings of git that sign it (`signing_settings`), none for no signature.
-        """
+        """The id of a new commit, whose committer is the author by default."""
         environment = {
             f"GIT_{role}_{name}": value
             for role, stamp in (("AUTHOR", author), ("COMMITTER", committer or author))
@@ -391,9 +385,8 @@ class Store:
         }
         # The message comes by stdin: it may be longer than an argument.
         words = [word for parent in parents for word in ("-p", parent)]
-        sign = ["-S"] if signing else []
-        command = (*signing, "commit-tree", *sign, tree, *words, "-F", "-")
-        return self.text(*command, data=message.encode(errors="replace"), environment=environment)
+        data = message.encode(errors="replace")
+        return self.text("commit-tree", tree, *words, "-F", "-", data=data, environment=environment)
 
     def commit_files(self, base: str, commits: Iterable[NewCommit], author: str, date: str) -> str:
         """Makes commits on top of one, and gives the id of the last: equal ones have the same."""
@@ -410,17 +403,6 @@ class Store:
                 stream += _change_lines(path, content)
         stream.append(f"get-mark {_LATEST}\n".encode())
         return self.text("fast-import", "--quiet", "--force", data=b"".join(stream))
-
-    def signed_commits(self, since: str, commit: str) -> dict[str, str]:
-        """The signed commits that `commit` has and `since` has not, by their ids without the signature."""
-        names = self.text("rev-list", f"{since}..{commit}").split()
-        signed: dict[str, str] = {}
-        for name, content in zip(names, self.read(names), strict=True):
-            head, blank, message = (content.data if content is not None else b"").partition(b"\n\n")
-            stripped = _SIGNATURE.sub(b"", head + b"\n")
-            if stripped != head + b"\n":
-                signed[self.text("hash-object", "-t", "commit", "--stdin", data=stripped[:-1] + blank + message)] = name
-        return signed
 
     # ---- trees -------------------------------------------------------------------------------------------------
 

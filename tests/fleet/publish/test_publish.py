@@ -149,18 +149,13 @@ def test_no_more_than_so_many_are_open(world: World) -> None:
     assert sum(bool(head(place)) for place in places) == 2
 
 
-def test_open_conflicts_have_no_branch_unless_drafts_are_asked_for(world: World) -> None:
+def test_open_conflicts_have_no_branch(world: World) -> None:
     places = world.repositories(1, conflicts=1)
     (world.place / "repositories.txt").write_text(f"file://{places[0]}\n")
     world.plan("--repositories", "repositories.txt")
     world.fleet("run", "campaign")
     assert world.fleet("publish", "campaign").stdout == "nothing to publish\n"
     assert not head(places[0])
-    assert world.fleet("publish", "campaign", "--draft-conflicts").returncode == 0
-    (pull,) = pulls(places[0])
-    assert pull["draft"]
-    assert "### Open conflicts" in pull["body"]
-    assert git(places[0], "diff", "--name-only", f"main..{BRANCH}") == ""
 
 
 def test_a_dry_run_publishes_nothing(world: World) -> None:

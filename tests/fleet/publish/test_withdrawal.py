@@ -180,10 +180,3 @@ def test_a_gate_waits_for_checks(fleet: HostedFleet) -> None:
     fleet.pulls()[0].checks = {"github": "SUCCESS"}.get(fleet.kind, "success")
     assert fleet.publish().returncode == 0
     assert [bool(fleet.head(number)) for number in range(COUNT)] == [True, True, True]
-
-
-def test_the_estimate(fleet: HostedFleet) -> None:
-    edit_campaign(fleet, "  waves: {}\n", "  waves: {}\n  labels: [fleet]\n")
-    assert "127.0.0.1: about 6 changes, 400 an hour: within an hour" in fleet.publish("--dry-run").stdout
-    edit_campaign(fleet, "perHour: 400", "perHour: 2")
-    assert "127.0.0.1: about 6 changes, 2 an hour: 3 h" in fleet.publish().stdout

@@ -1,4 +1,4 @@
-"""How fast a host is asked for changes, and what may still be asked."""
+"""How fast a host is asked for changes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from forges.connected import HOSTED, NOW, Time, connect
 from forges.fake_forge import FakeForge, FakeRepository, Fault
-from krm_merge.forges.interface import Budget, Pace, UnavailableForgeError
+from krm_merge.forges.interface import Pace, UnavailableForgeError
 
 
 @pytest.fixture(params=[*HOSTED])
@@ -37,7 +37,6 @@ def test_a_change_that_is_tried_again_counts(
     forge = connect(server, time, kind=kind, pace=Pace(2.0, 400))
     forge.comment(url, 1, "1")
     assert time.slept == [0, 2]
-    assert forge.budget().changes == 398
 
 
 def test_an_hour_has_a_limit(server: FakeForge, app: FakeRepository, time: Time, kind: str, url: str) -> None:
@@ -52,19 +51,8 @@ def test_an_hour_has_a_limit(server: FakeForge, app: FakeRepository, time: Time,
     with pytest.raises(UnavailableForgeError, match=used) as raised:
         forge.comment(url, 1, "3")
     assert raised.value.until == NOW + 3600
-    assert (app.pulls[0].comments, time.slept, forge.budget().changes) == (["1", "2"], [], 0)
+    assert (app.pulls[0].comments, time.slept) == (["1", "2"], [])
     # What is over soon is waited for.
     time.now = NOW + 3500
     forge.comment(url, 1, "3")
     assert (app.pulls[0].comments, time.slept) == (["1", "2", "3"], [100])
-
-
-def test_the_budget_is_what_the_forge_says_and_what_the_pace_leaves(
-    server: FakeForge, time: Time, kind: str, url: str
-) -> None:
-    forge = connect(server, time, kind=kind, pace=Pace())
-    assert forge.budget() == Budget(400, None, None)
-    limits = HOSTED[kind].limits
-    server.limits = {f"{limits}Remaining": "4711", f"{limits}Reset": str(int(NOW) + 60)}
-    forge.pull_requests(url)
-    assert forge.budget() == Budget(400, 4711, NOW + 60)

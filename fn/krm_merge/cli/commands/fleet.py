@@ -19,7 +19,7 @@ from krm_merge.cli import options
 from krm_merge.cli.commands.fleet_runs import DIRECTORY, ONLY, fleet_command, show_messages
 from krm_merge.cli.options import options_as
 from krm_merge.cli.output import in_terminal, no_browser, print_json, say, settle, write_reports
-from krm_merge.fleet.campaign import POLICY_FILE, Campaign, CampaignTarget
+from krm_merge.fleet.campaign import POLICY_FILE, Campaign
 from krm_merge.fleet.campaign_file import CampaignDirectory
 from krm_merge.fleet.conflicts import (
     Group,
@@ -32,13 +32,12 @@ from krm_merge.fleet.conflicts import (
 )
 from krm_merge.fleet.job import Settings
 from krm_merge.fleet.ledger import Ledger, LedgerUpstream, RequestState
-from krm_merge.fleet.overview import FORMS, Overview, as_json
+from krm_merge.fleet.overview import Overview, as_markdown
 from krm_merge.fleet.publish import Publisher, Withdrawal
 from krm_merge.fleet.requests import Published
 from krm_merge.fleet.run import current_settings, matches, settings_of
 from krm_merge.forges.choice import Forges, ForgeSettings
-from krm_merge.forges.interface import Forge, Pace
-from krm_merge.git.program import signing_settings
+from krm_merge.forges.interface import Pace
 from krm_merge.merge import Choice
 from krm_merge.packages import File, PackageError, UnavailableError, state_file, write_file
 from krm_merge.report import CHOICES, NATURES, MergeReport, shorten, yaml_text
@@ -50,17 +49,24 @@ from krm_merge.safe_text import line, quantity
 
 @fleet_command.command("status")
 @DIRECTORY
-@options.reports_in(FORMS, "it", "the form")
+@click.option(
+    "--report",
+    "reports",
+    type=options.FILE,
+    multiple=True,
+    help="Also write it to this file, as Markdown. Repeatable.",
+)
 @options.form
 def status(directory: Path, reports: tuple[Path, ...], form: str) -> None:
     """Show the progress of the campaign in DIR: its waves, its targets, and what failed.
 
-    Example:  krm-merge fleet status web-v2 --report status.html
+    Example:  krm-merge fleet status web-v2 --report status.md
     """
     overview = _read_overview(directory)
-    _write(overview, reports)
+    for report in reports:
+        write_file(report, File(as_markdown(overview).encode()))
     if form == "json":
-        click.echo(as_json(overview), nl=False)
+        print_json(overview.to_value())
         return
     upstream = overview.campaign.upstream
     head = f"{overview.campaign.name}: {upstream.repository} {upstream.directory} to {upstream.ref}"
@@ -90,11 +96,6 @@ def _read_overview(directory: Path) -> Overview:
     with Ledger.open(place.ledger) as ledger:
         upstream = ledger.upstream(campaign.upstream.ref)
         return Overview.of(campaign, ledger.entries(), ledger.conflicts(), upstream)
-
-
-def _write(overview: Overview, files: tuple[Path, ...]) -> None:
-    for file in files:
-        write_file(file, File(FORMS[file.suffix](overview).encode()))
 
 
 _LONGEST_VALUE = 100
@@ -255,12 +256,6 @@ def _as_value(group: Group) -> dict[str, object]:
 
 AnyPublisher = TypeVar("AnyPublisher", bound=Publisher)
 
-_SIGN = click.option(
-    "--sign",
-    is_flag=True,
-    help="Sign the commits with user.signingKey of git; without it, where git's commit.gpgSign says so.",
-)
-
 
 @dataclass(frozen=True, slots=True)
 class RequestOptions:
@@ -270,14 +265,12 @@ class RequestOptions:
     pace: float
     forges: tuple[str, ...]
     apis: tuple[str, ...]
-    sign: bool
 
 
 @dataclass(frozen=True, slots=True)
 class PublishOptions(RequestOptions):
     """Options of what is published."""
 
-    draft_conflicts: bool
     push_only: bool
     direct: bool
 
@@ -287,12 +280,10 @@ class PublishOptions(RequestOptions):
 @click.option("--wave", metavar="NAME", help="Publish this wave, whatever the state of those before it.")
 @click.option("--dry-run", is_flag=True, help="Show what would be published, and change nothing.")
 @forge_options.pace
-@click.option("--draft-conflicts", is_flag=True, help="Open drafts for conflicts that are open, with the report.")
 @forge_options.forge_kinds
 @forge_options.forge_apis
 @click.option("--push-only", is_flag=True, help="Push branches, open no pull requests.")
 @click.option("--direct", is_flag=True, help="For a working tree: commit to its current branch, and push it.")
-@_SIGN
 @options_as(PublishOptions)
 def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
     """Publish what the campaign in DIR has merged: push branches and open pull requests, wave by wave.
@@ -319,16 +310,12 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
         with_requests=not (options.push_only or options.direct),
         wave=wave,
         is_direct=options.direct,
-        draft_conflicts=options.draft_conflicts,
     ) as publisher:
-        _show_estimate(publisher, publishing.per_hour, is_dry_run=options.dry_run)
         counts = _show_events(publisher.events())
     is_stuck = publisher.hosts.is_limited and not counts.total()
     summary = ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem")
     nothing = "nothing was published" if is_stuck or counts["problem"] else "nothing to publish"
     say(f"{'dry run: ' if options.dry_run else ''}{summary or nothing}", on_stdout=True)
-    if publisher.with_requests and counts:
-        _show_budgets(publisher.forge_of, [target for target in campaign.targets.values() if target.host])
     if publisher.obstacle:
         say(f"the rest waits: {publisher.obstacle}", on_stdout=True)
     if counts["problem"] or is_stuck:
@@ -351,16 +338,7 @@ def _publisher(
         forges = ForgeSettings.parse(options.forges, options.apis, pace)
         forges.share_tokens()
         settings = settings_for(ledger)
-        signing = signing_settings(forced=options.sign)
-        yield kind(place, campaign, ledger, settings, Forges(forges).of, options.dry_run, signing, **more)
-
-
-def _show_estimate(publisher: Publisher, per_hour: int, *, is_dry_run: bool) -> None:
-    """How long it takes until all is published, where that is more than an hour."""
-    for host, count in publisher.estimate().items():
-        if is_dry_run or count > per_hour:
-            hours = f"{-(-count // per_hour):,} h" if count > per_hour else "within an hour"
-            say(f"{host}: about {count:,} changes, {per_hour:,} an hour: {hours}", on_stdout=True)
+        yield kind(place, campaign, ledger, settings, Forges(forges).of, options.dry_run, **more)
 
 
 def _show_events(events: Iterable[Published]) -> Counter[str]:
@@ -378,19 +356,10 @@ def _show_events(events: Iterable[Published]) -> Counter[str]:
     return counts
 
 
-def _show_budgets(forge_of: Callable[[str], Forge], targets: list[CampaignTarget]) -> None:
-    """How many changes each host may still be asked for in this hour."""
-    for host, address in {target.host: target.name for target in targets}.items():
-        changes = forge_of(address).budget().changes
-        if changes is not None:
-            say(f"{host}: {changes:,} changes left in this hour", on_stdout=True)
-
-
 def _withdrawal_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options of commands that end pull requests."""
     for option in (
         options_as(RequestOptions),
-        _SIGN,
         forge_options.forge_apis,
         forge_options.forge_kinds,
         forge_options.pace,

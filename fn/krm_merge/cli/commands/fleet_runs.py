@@ -394,9 +394,6 @@ def _show_conflicts(groups: Sequence[Group], campaign: Campaign, directory: Path
         (command_of("fleet", "resolve", str(directory)), "asks, once for all packages"),
         (f"$EDITOR {quote(str(directory / CAMPAIGN_FILE))}", "policy.onConflict: local keeps theirs; or upstream"),
     ]
-    if not campaign.working_tree:
-        draft = command_of("fleet", "publish", str(directory), "--draft-conflicts")
-        ways.append((draft, "opens drafts that show them"))
     show_ways(ways, on_stdout=True)
 
 

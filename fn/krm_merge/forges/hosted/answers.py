@@ -17,7 +17,6 @@ import requests
 from krm_merge.forges.hosted.transport import Dialect, Transport, about
 from krm_merge.forges.interface import (
     Attention,
-    Budget,
     CheckState,
     Forge,
     ForgeError,
@@ -318,9 +317,9 @@ class HostedForge(Forge, Generic[At]):
         with self._asking(repository, f"reading the checks of pull request #{number}") as at:
             return self._checks(at, number)
 
-    def budget(self) -> Budget:
-        """The remaining requests that the forge allows."""
-        return self._transport.budget()
+    def requests_left(self) -> int | None:
+        """How many requests the forge grants until its limit is reset, by its last answer; None if that is unknown."""
+        return self._transport.requests_left
 
     @contextmanager
     def _asking(self, repository: str, what: str) -> Iterator[At]:

@@ -25,7 +25,7 @@ from urllib3.connection import HTTPConnection
 from urllib3.exceptions import HTTPError
 
 from krm_merge import __version__
-from krm_merge.forges.interface import Budget, ForgeError, Pace, Patience, RefusedRequestError, UnavailableForgeError
+from krm_merge.forges.interface import ForgeError, Pace, Patience, RefusedRequestError, UnavailableForgeError
 from krm_merge.git.program import Token
 
 _HOUR = 3600.0
@@ -58,12 +58,6 @@ class Throttle:
                 if pause > 0:
                     self._sleep(pause)
             self._changes.append(self._clock())
-
-    @property
-    def left(self) -> int:
-        """How many changing requests are left in this hour."""
-        with self._lock:
-            return self._left()
 
     def _left(self) -> int:
         while self._changes and self._changes[0] + _HOUR <= self._clock():
@@ -232,7 +226,8 @@ class Transport(HTTPAdapter):
         self._throttle = Throttle(pace, patience.limit, sleep, clock)
         self._sleep = sleep
         self._clock = clock
-        self._budget = Budget()
+        self.requests_left: int | None = None
+        """What the forge grants until its limit is reset, by its last answer."""
         super().__init__()
 
     def session(self) -> requests.Session:
@@ -249,10 +244,6 @@ class Transport(HTTPAdapter):
     def secret(self) -> str:
         """The token, '' if it is missing."""
         return self._token.secret
-
-    def budget(self) -> Budget:
-        """The remaining requests that the forge allows."""
-        return Budget(self._throttle.left, self._budget.requests, self._budget.resets_at)
 
     def once(self, ask: Callable[[], Found], find: Callable[[], Found | None]) -> Found:
         """The result of a request that must not be repeated; `find` returns it if it was carried out, else None.
@@ -337,7 +328,7 @@ class Transport(HTTPAdapter):
             response, body = self._once(request, settings)
             reply = ForgeReply.read(response.status_code, response.headers, body)
             if (left := reply.seconds(f"{self.dialect.limits}Remaining")) is not None:
-                self._budget = Budget(None, int(left), reply.seconds(f"{self.dialect.limits}Reset"))
+                self.requests_left = int(left)
             if reply.status not in (_ANY_REDIRECT if request.method == "GET" else _SAME_VERB):
                 return response, reply
             request.url = _join(request.url or "", response.headers.get("Location", ""))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha1
 
 from krm_merge.components.repository import Repository
-from krm_merge.forges.interface import Attention, Budget, CheckState, ForgePullRequest
+from krm_merge.forges.interface import Attention, CheckState, ForgePullRequest
 from krm_merge.git.program import GitError
 from krm_merge.git.store import FILE, MergeConflictError, Person, Stamp, Store, TreeEntry
 
@@ -269,8 +269,8 @@ class MemoryForge:
     def checks(self, repository: str, number: int) -> CheckState:
         return ""
 
-    def budget(self) -> Budget:
-        return Budget()
+    def requests_left(self) -> None:
+        return None
 
     def _change(self, repository: str, number: int, changed: Callable[[ForgePullRequest], ForgePullRequest]) -> None:
         hosted = self.hosted[repository]
