@@ -23,7 +23,7 @@ from krm_merge.cli.app import main
 from krm_merge.git import program as git_program
 from krm_merge.packages.files import disk
 from krm_merge.packages.files.journal import Journal
-from krm_merge.packages.files.tree import Directory, File
+from krm_merge.packages.files.tree import File
 from krm_merge.packages.git_cache import CACHE_VARIABLE
 from krm_merge.safe_text import bare_address, line, without_credentials
 from packages.repositories import config_map, kptfile, snapshot, write
@@ -283,30 +283,6 @@ def test_a_git_that_is_just_starting_ends_with_its_update(
     assert main(["update", f"{package}@v2"]) == 130
     assert capsys.readouterr().err == "interrupted; nothing was changed\n"
     wait_until(lambda: not asking(silent))
-
-
-# ---- transform ---------------------------------------------------------------------------------------------------
-
-
-def test_what_was_interrupted_in_the_directory_of_patches_is_ended_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    package = write(tmp_path / "pkg", {"web.yaml": config_map("web")})
-    out = tmp_path / "out"
-    assert main(["transform", str(package), "--transform-dir", str(out)]) == 0
-    expected = snapshot(out)
-
-    def die(*_: object, **__: object) -> None:
-        raise SystemExit
-
-    with monkeypatch.context() as patch, Journal.open(out) as journal:
-        patch.setattr(Journal, "_carry_out", die)
-        with pytest.raises(SystemExit):
-            journal.commit(dict.fromkeys(Directory(out)), Directory(out))
-    assert [*out.glob(".*.krm-merge")]
-    assert main(["transform", str(package), "--transform-dir", str(out)]) == 0
-    assert snapshot(out) == expected
-    assert not [*out.glob(".*.krm-merge")]
 
 
 # ---- secrets, and git --------------------------------------------------------------------------------------------

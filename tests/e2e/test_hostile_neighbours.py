@@ -51,7 +51,6 @@ WRITING = [
     "names web",
     "config web --undeclare",
     "transform web --plugin-dir ../plugins",
-    "transform web --plugin-dir ../plugins --transform-dir patches",
     "components plan web",
 ]
 OTHERS = 12345

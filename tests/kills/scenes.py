@@ -94,20 +94,6 @@ def transform(root: Path) -> Scene:
     return Scene("transform", command, ("pkg",), tuple(f"pkg/{path}" for path in EDITED))
 
 
-def transform_dir(root: Path) -> Scene:
-    _with_plugin(root)
-    stale: dict[str, Text | None] = {
-        f"transform-changed-{at}.yaml": f'[{{"old": "{MARK}"}}]\n' for at in range(FILES // 2)
-    }
-    write(root / "patches", {**stale, "own.txt": "own\n"})
-    write(root / "ignored", {"own.txt": "own\n"})
-    to = ("--transform-dir", "patches", "--ignored-patches-dir", "ignored")
-    command = ("transform", "pkg", "--config", "config.yaml", "--plugin-dir", "plugins", *to)
-    # What is read while somebody writes it may be half of it, as for any reader; so only files that are not read.
-    edited = ("patches/own.txt", "ignored/own.txt")
-    return Scene("transform-dir", command, ("patches", "ignored"), edited)
-
-
 def apply(root: Path) -> Scene:
     world = World(root)
     with pytest.MonkeyPatch.context() as patch:
@@ -127,4 +113,4 @@ def apply(root: Path) -> Scene:
     return Scene("apply", ("components", "apply", "package/plans"), (), (), forge="child.git")
 
 
-SCENES: tuple[Callable[[Path], Scene], ...] = (update, merge, transform, transform_dir, apply)
+SCENES: tuple[Callable[[Path], Scene], ...] = (update, merge, transform, apply)

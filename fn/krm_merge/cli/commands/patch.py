@@ -77,8 +77,6 @@ class ApplyOptions:
     """How a patch is read and applied, and what is printed."""
 
     type_: PatchType | None
-    allow_name_change: bool
-    allow_kind_change: bool
     list_order: ListOrder
     merge_keys: MergeKeys
     allow_missing: bool
@@ -95,8 +93,6 @@ class ApplyOptions:
     type=click.Choice(["strategic", "merge", "json"]),
     help="By default strategic for a mapping, json for a list.",
 )
-@click.option("--allow-name-change", is_flag=True, help="Let the patch change name and namespace.")
-@click.option("--allow-kind-change", is_flag=True, help="Let the patch change apiVersion and kind.")
 @_list_order
 @_merge_keys
 @_allow_missing
@@ -109,8 +105,8 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
     """Apply the patch in PATCH to the resources in FILE. One of them may be - for stdin.
 
     A patch that names its object (apiVersion, kind, metadata.name) is for that one, a patch that names none for every
-    resource in FILE. Comments, order and style of everything else stay. Names and kinds stay, too, unless an option
-    lets the patch change them. CustomResourceDefinitions in FILE define how lists of custom resources merge.
+    resource in FILE. Comments, order and style of everything else stay, and so do names and kinds.
+    CustomResourceDefinitions in FILE define how lists of custom resources merge.
 
     The exit code is 1 where a patch cannot be applied or matches nothing; then nothing is written.
 
@@ -196,20 +192,16 @@ def _jobs(place: Path, options: ApplyOptions, results: Results) -> list[PatchJob
         raise PackageError(f"{name_of_input(place)}: {error}") from None
     if not patches:
         raise PackageError(f"{name_of_input(place)}: the patch is empty")
-    allowed = {"apiVersion", "kind"} if options.allow_kind_change else set()
-    allowed |= {"metadata.name", "metadata.namespace"} if options.allow_name_change else set()
     jobs = []
     for label, patch in with_labels(patches, name_of_input(place)):
         target = target_of(patch)
-        if target is None and (named := [name for name in named_by(patch) if name not in allowed]):
+        if target is None and (named := named_by(patch)):
             # It would give every resource that name.
             results.error(
                 f"{label} has {' and '.join(named)}: a patch names its object by apiVersion, kind and metadata.name, "
-                "and one for every resource has none of these; to change them, use --allow-name-change and "
-                "--allow-kind-change"
+                "and one for every resource has none of these"
             )
-        keeps_name, keeps_kind = not options.allow_name_change, not options.allow_kind_change
-        jobs.append(PatchJob(label, None, patch, target or Target(), THE_NAME, keeps_name, keeps_kind))
+        jobs.append(PatchJob(label, None, patch, target or Target(), THE_NAME, keeps_name=True, keeps_kind=True))
     return jobs
 
 

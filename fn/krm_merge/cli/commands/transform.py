@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from posixpath import dirname, join
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from krm_merge import interrupts
 from krm_merge.cli import options as common
 from krm_merge.cli.documents import (
     Documents,
@@ -47,17 +44,7 @@ from krm_merge.functions.transform_resources import (
 from krm_merge.functions.transform_results import patch_of
 from krm_merge.krm import Resource, ResourceList, Results
 from krm_merge.limits import CopiedInAll
-from krm_merge.packages import (
-    Changes,
-    Directory,
-    File,
-    Journal,
-    PackageError,
-    Tree,
-    is_kptfile,
-    read_file,
-    reason,
-)
+from krm_merge.packages import Directory, File, PackageError, write_tree
 from krm_merge.safe_text import quoted
 from krm_merge.startup import group_by_key, replace, split_names
 from krm_merge.text import Object, from_value, written
@@ -65,110 +52,29 @@ from krm_merge.transform.plugins.sources import VARIABLE, PluginDirectory
 from krm_merge.transform.protocol import Metadata, WithOptions, metadata_of
 from krm_merge.transform.runner import ignored_operations, ignored_path, new_path, transform_path, whiteout_path
 
-_MADE_FOR = "# Added by krm-merge transform for "
-
 
 @dataclass(slots=True)
 class CraneFiles:
-    """Files of applied and of ignored changes, None for those of an earlier run that are removed.
+    """Files of applied and of ignored changes; `outcome` are the resources that patches and new files make."""
 
-    `sources` are the files whose resources were transformed, `outcome` the resources that patches and new files make.
-    """
-
-    sources: Collection[str]
     outcome: list[Resource] = field(default_factory=list)
-    files: dict[str, bytes | None] = field(default_factory=dict)
-    ignored: dict[str, bytes | None] = field(default_factory=dict)
+    files: dict[str, File] = field(default_factory=dict)
+    ignored: dict[str, File] = field(default_factory=dict)
 
     def add_new(self, added: Mapping[str, Sequence[tuple[Created, Resource]]]) -> None:
         """Adds new resources, by the files that they would have in place."""
         for path, new in added.items():
             texts = "---\n".join(written(resource.root) for _, resource in new)
             self.outcome += [Resource.from_tree(resource.root, path) for _, resource in new]
-            made_for = sorted({created.file or "" for created, _ in new})
-            self.files[new_path(path)] = f"{_MADE_FOR}{json.dumps(made_for)}\n{texts}".encode()
+            self.files[new_path(path)] = File(texts.encode())
 
-    def write(self, directory: Path, ignored: Path | None, open_journal: Journal) -> None:
-        """Writes the files to a directory, the ignored ones to another if there is one: all of them or none.
-
-        `open_journal` is the journal of a package, which may be one of the two. Raises PackageError.
-        """
-        with ExitStack() as stack:
-            # What was interrupted there is ended before anything there is read.
-            journals = {
-                place: open_journal if place == open_journal.package else stack.enter_context(_journal(place))
-                for place in dict.fromkeys(folder.resolve() for folder in (directory, ignored) if folder is not None)
-            }
-            files = {directory.resolve(): dict.fromkeys(self._stale(directory)) | self.files}
-            if ignored is not None:
-                files.setdefault(ignored.resolve(), {}).update(self.ignored)
-            changes_by_place = {place: _changes_of(place, contents) for place, contents in files.items()}
-            # Both directories change, or none does.
-            stack.enter_context(interrupts.held())
-            done: list[Path] = []
-            try:
-                for place, (before, changes) in changes_by_place.items():
-                    journals[place].commit(changes, before)
-                    done.append(place)
-            except PackageError:
-                for place in done:
-                    before, changes = changes_by_place[place]
-                    after = {path: file for path, file in changes.items() if file is not None}
-                    journals[place].commit({path: before.get(path) for path in changes}, after)
-                raise
-
-    def _stale(self, directory: Path) -> Iterator[str]:
-        """New resources of an earlier run, made for what was transformed now; other files are not ours.
-
-        Where the directory is that of the resources they were transformed themselves, and stay.
-        """
-        for folder in {dirname(path) for path in self.sources}:
-            for place in (directory / folder).glob(new_path("*")):
-                if join(folder, place.name) in self.sources:
-                    continue
-                with suppress(OSError, ValueError, TypeError), place.open(encoding="utf-8") as opened:
-                    first = opened.readline()
-                    if first.startswith(_MADE_FOR) and set(json.loads(first[len(_MADE_FOR) :])) <= set(self.sources):
-                        yield join(folder, place.name)
-
-
-def _changes_of(directory: Path, contents: Mapping[str, bytes | None]) -> tuple[Tree, Changes]:
-    """The files that are there, and the changes that give them these contents. Raises PackageError."""
-    there = {path: _file_at(directory / path) for path in contents}
-    files = {path: None if data is None else File(data) for path, data in contents.items()}
-    before = {path: file for path, file in there.items() if file is not None}
-    return before, {path: file for path, file in files.items() if file != there[path]}
-
-
-@contextmanager
-def _journal(directory: Path) -> Iterator[Journal]:
-    """The journal of a directory, which is created where it is missing, and removed if nothing was written to it."""
-    new_folders = [folder for folder in (directory, *directory.parents) if not folder.exists()]
-    try:
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise PackageError(f"{error.filename}: {reason(error)}; nothing was written") from None
-        with opened_journal(directory) as journal:
-            yield journal
-    finally:
-        with suppress(OSError):  # what is there stays
-            for folder in new_folders:
-                folder.rmdir()
-
-
-def _file_at(place: Path) -> File | None:
-    try:
-        if place.is_symlink():
-            return read_file(place, "link")
-        if place.is_dir():
-            # The journal would take an empty one away for the file.
-            raise PackageError(f"{place}: Is a directory; nothing was written")
-        if not place.is_file():
-            return None
-        return read_file(place, "executable" if place.stat().st_mode & 0o100 else "file")
-    except OSError as error:
-        raise PackageError(f"{place}: {reason(error)}; nothing was written") from None
+    def write(self, directory: Path, ignored: Path | None) -> None:
+        """Writes the files to a new directory, the ignored ones to another if there is one. Raises PackageError."""
+        if ignored == directory:
+            self.files |= self.ignored
+        elif ignored is not None:
+            write_tree(ignored, self.ignored)
+        write_tree(directory, self.files)
 
 
 def crane_files(documents: Mapping[str, Documents], transformer: Transformer) -> CraneFiles:
@@ -176,17 +82,13 @@ def crane_files(documents: Mapping[str, Documents], transformer: Transformer) ->
 
     Raises PackageError for a file of several resources: there is one patch file for each file.
     """
-    files = CraneFiles(documents.keys())
+    files = CraneFiles()
     for path, file_documents in documents.items():
         if len(file_documents.resources) > 1:
             raise PackageError(f"{path} holds several resources; with --transform-dir each has a file of its own")
         for item in file_documents.resources:
             decided = transformer.decide(item)
             if decided is None:
-                if not is_kptfile(path):
-                    # No plugin is shown it any more, as it became local-config.
-                    files.files |= dict.fromkeys((whiteout_path(path), transform_path(path)))
-                    files.ignored[ignored_path(path)] = None
                 files.outcome.append(item)
                 continue
             settlement, whiteouts = decided.outcome.settlement, decided.outcome.whiteouts
@@ -195,21 +97,23 @@ def crane_files(documents: Mapping[str, Documents], transformer: Transformer) ->
             decided.reporter.losses(settlement)
             if settlement.operations:
                 decided.reporter.report_applied(settlement)
-            if not whiteouts:
+            if whiteouts:
+                files.files[whiteout_path(path)] = File(b"")
+            else:
                 files.outcome.append(Resource.from_tree(from_value(settlement.value), item.file, item.index))
-            files.files[whiteout_path(path)] = b"" if whiteouts else None
-            patch = [operation.to_value() for operation in patch_of(settlement, decided.before)]
-            files.files[transform_path(path)] = None if whiteouts else _json(patch)
+                patch = [operation.to_value() for operation in patch_of(settlement, decided.before)]
+                files.files[transform_path(path)] = _json(patch)
             lost = [ignored_change.operation for ignored_change in settlement.ignored]
             lost += (
                 protected_change.operation for protected_change in decided.protected_changes if protected_change.whole
             )
-            files.ignored[ignored_path(path)] = _json(ignored_operations(lost)) if lost else None
+            if lost:
+                files.ignored[ignored_path(path)] = _json(ignored_operations(lost))
     return files
 
 
-def _json(value: Sequence[Object]) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode() + b"\n"
+def _json(value: Sequence[Object]) -> File:
+    return File(json.dumps(value, ensure_ascii=False).encode() + b"\n")
 
 
 class _DirectoryOrCommand(common.Subcommands):
@@ -280,7 +184,7 @@ class RunOptions(EditOptions):
     "--whiteout",
     help="How a whiteout is carried out: an annotation, or the resource is dropped; or it is refused.",
 )
-@click.option("--transform-dir", type=common.PATH, help="Leave DIR as it is; write patches there as crane does.")
+@click.option("--transform-dir", type=common.PATH, help="Leave DIR as it is; write patches there, as crane does.")
 @click.option("--ignored-patches-dir", type=common.PATH, help="Write what was ignored there, as crane does.")
 @edit_options("be done")
 @click.pass_context
@@ -321,12 +225,12 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
     if options.transform_dir is None:
         edit_directory(directory, resource_list, transform, options)
         return
-    with opened_journal(directory, only_looks=options.dry_run) as journal:
+    with opened_journal(directory, only_looks=True):
         tree = Directory(directory)
-        if run is not None:
-            patches = _crane_files(documents_of(directory, tree), run, results)
-            if not results.errors and not options.dry_run:
-                patches.write(options.transform_dir, options.ignored_patches_dir, journal)
+    if run is not None:
+        patches = _crane_files(documents_of(directory, tree), run, results)
+        if not results.errors and not options.dry_run:
+            patches.write(options.transform_dir, options.ignored_patches_dir)
     show_outcome(tree, {}, results, options)
 
 
@@ -421,11 +325,8 @@ def _crane_files(documents: Mapping[str, Documents], run: Transformation, result
     items = items_of(documents)
     check_targets(run.runner, len(items))
     transformer = Transformer(run, definitions_of(items))
-    try:
-        patches = crane_files(documents, transformer)
-    finally:
-        # The plugins end, whatever became of the run.
-        transformed = transformer.finish()
+    patches = crane_files(documents, transformer)
+    transformed = transformer.finish()
     for result in transformer.results:
         results.add(result)
     report_failures([transformed], results)

@@ -247,33 +247,12 @@ def test_a_patch_that_names_its_object_by_halves_is_refused(place: Place, patch:
     assert len(err.splitlines()) == 2
     assert err.startswith("error   patch.yaml document 2")
     assert f" has {named}: a patch names its object by apiVersion, kind and metadata.name" in err
-    assert "--allow-name-change" in err
 
 
-def test_names_and_kinds_change_only_where_that_is_allowed(place: Place) -> None:
+def test_names_and_kinds_stay(place: Place) -> None:
     operations = "[{op: replace, path: /metadata/name, value: new}, {op: replace, path: /kind, value: DaemonSet}]"
     place.write(**{"web.yaml": OLD, "patch.yaml": operations})
     assert place.run("apply", "web.yaml", "patch.yaml")[0] == OLD
-    name, _ = place.run("apply", "web.yaml", "patch.yaml", "--allow-name-change")
-    assert name == OLD.replace("{name: web}", "{name: new}")
-    kind, _ = place.run("apply", "web.yaml", "patch.yaml", "--allow-kind-change")
-    assert kind == OLD.replace("kind: Deployment", "kind: DaemonSet")
-    place.write(**{"new.yaml": OLD.replace("{name: web}", "{name: new, namespace: prod}")})
-    patch, _ = place.run("create", "web.yaml", "new.yaml")
-    out, _ = place.run("apply", "web.yaml", "-", "--allow-name-change", stdin=patch)
-    assert yaml.safe_load(out) == yaml.safe_load(place.read("new.yaml"))
-
-
-def test_two_resources_of_one_identity_are_refused(place: Place) -> None:
-    both = OBJECT % "{x: y}" + "---\n" + (OBJECT % "{x: z}").replace("name: a", "name: b")
-    place.write(**{"maps.yaml": both, "patch.yaml": "[{op: replace, path: /metadata/name, value: b}]"})
-    _, err = place.run("apply", "maps.yaml", "patch.yaml", "--allow-name-change", "--in-place", code=1)
-    assert err.splitlines()[0] == (
-        "error   maps.yaml: ConfigMap a: patch.yaml renames it to ConfigMap b, of which there would be 2 (in "
-        "maps.yaml); "
-        "choose another name, or remove the other one first"
-    )
-    assert place.read("maps.yaml") == both
 
 
 def test_limits_name_the_file(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,33 +270,10 @@ def test_limits_name_the_file(place: Place, monkeypatch: pytest.MonkeyPatch) -> 
     assert place.read("maps.yaml") == maps
 
 
-def test_references_that_a_rename_leaves_behind_are_a_warning(place: Place) -> None:
-    pod = (
-        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{envFrom: [{configMapRef: {name: a}}]}]}\n"
-    )
-    rename = "[{op: replace, path: /metadata/name, value: b}]"
-    place.write(**{"all.yaml": OBJECT % "{x: y}" + "---\n" + pod, "patch.yaml": rename})
-    _, err = place.run("apply", "all.yaml", "patch.yaml", "--allow-name-change")
-    assert (
-        "warning all.yaml: ConfigMap a: patch.yaml renames it to ConfigMap b, but the package still refers to "
-        "ConfigMap a: "
-        "Pod b in spec.containers[0].envFrom[0].configMapRef.name; change these fields, too\n"
-    ) in err
-
-
-@pytest.mark.parametrize(
-    ("patch", "path"),
-    [
-        ("metadata: {name: null}", "metadata.name"),
-        ("metadata: {name: {a: b}}", "metadata.name"),
-        ("metadata: {annotations: [a]}", "metadata.annotations"),
-        ("metadata: null", "metadata.name"),
-    ],
-)
-def test_what_leaves_no_object_is_refused(place: Place, patch: str, path: str) -> None:
+def test_what_leaves_no_object_is_refused(place: Place) -> None:
     place.write(**{"web.yaml": OLD})
-    _, err = place.run("apply", "web.yaml", "-", "--allow-name-change", stdin=patch, code=1)
-    assert f"Deployment web: stdin: {path}: " in err
+    _, err = place.run("apply", "web.yaml", "-", stdin="metadata: {annotations: [a]}", code=1)
+    assert "Deployment web: stdin: metadata.annotations: " in err
 
 
 def test_what_is_no_file_stays_what_it_is(place: Place) -> None:

@@ -24,8 +24,6 @@ from cli.commands.transform.place import (
     Value,
     replicas,
 )
-from krm_merge.packages.files.journal import Journal
-from krm_merge.packages.files.tree import Changes, PackageError, Tree
 from krm_merge.transform.runner import ignored_path, new_path, transform_path, whiteout_path
 
 
@@ -82,16 +80,6 @@ def test_ignored_patches_are_not_kept_without_a_directory(export: Place) -> None
     assert not [name for name in export.files("out") if "ignored-" in name]
 
 
-def test_stale_files_of_an_earlier_run_go(export: Place) -> None:
-    stale = ["out/.wh.web.yaml", "out/transform-claim.yaml", "lost/names/ignored-dns.yml", "out/mine.txt"]
-    export.write(**dict.fromkeys(stale, "[]"))
-    export.transform("--transform-dir", "out", "--ignored-patches-dir", "lost")
-    assert [name for name in stale if (export.directory / name).exists()] == ["out/mine.txt"]
-    # Without a conflict, ignored- goes.
-    export.transform("--transform-dir", "out", "--ignored-patches-dir", "lost", "--skip-plugins", "b,c")
-    assert export.files("lost") == {}
-
-
 def test_one_directory_for_all_of_it(export: Place) -> None:
     export.transform("--transform-dir", "out", "--ignored-patches-dir", "out")
     assert {"ignored-web.yaml", "transform-web.yaml"} <= set(export.files("out"))
@@ -106,83 +94,17 @@ def test_a_dry_run_writes_none_of_them(export: Place) -> None:
 def test_new_resources_among_the_files_of_crane(place: Place) -> None:
     place.plugin("a", {"Service": {"newResources": [EXTRA]}})
     place.transform("--transform-dir", "out")
-    made_for = '# Added by krm-merge transform for ["names/dns.yml"]\n'
-    assert place.read("out/names/new-configmap_extra.yaml") == made_for + EXTRA_TEXT
+    assert place.read("out/names/new-configmap_extra.yaml") == EXTRA_TEXT
     assert set(place.files("pkg")) == set(FILES)
 
 
-def test_new_resources_stay_in_the_directory_that_is_transformed(place: Place) -> None:
-    """There they are resources as all others, and the plugin wants nothing more."""
-    place.plugin("a", {"Service": {"newResources": [EXTRA]}})
-    for _ in range(2):
-        place.transform("--transform-dir", "pkg")
-        assert "names/new-configmap_extra.yaml" in place.files("pkg")
-
-
-def test_stale_new_resources_go(place: Place) -> None:
-    """What no plugin wants any more; neither what others wrote nor what was made for another package."""
-    place.plugin("a", {"Service": {"newResources": [EXTRA]}})
-    place.transform("--transform-dir", "out")
-    mine = {
-        "names/new-mine.yaml": EXTRA_TEXT,
-        "names/new-other.yaml": '# Added by krm-merge transform for ["names/api.yaml"]\n' + EXTRA_TEXT,
-        "names/new-broken.yaml": "# Added by krm-merge transform for nobody\n",
-        "names/new-number.yaml": "# Added by krm-merge transform for 5\n",
-        "names/new-binary.yaml": "\0",
-    }
-    place.write(**{f"out/{name}": text for name, text in mine.items()})
-    (place.directory / "out/names/new-folder").mkdir()
-    before = place.files("out")
-    place.transform("--transform-dir", "out")
-    assert place.files("out") == before
-    place.transform("--transform-dir", "out", "--skip-plugins", "a")
-    gone = {name: text for name, text in before.items() if name not in place.files("out")}
-    assert list(gone) == ["names/new-configmap_extra.yaml"]
-    assert mine.items() <= place.files("out").items()
-
-
-def test_files_of_what_became_local_config_go(export: Place) -> None:
-    run = ("--transform-dir", "out", "--ignored-patches-dir", "lost")
-    export.transform(*run)
-    export.write(**{"out/transform-Kptfile": "mine"})
-    mark = "annotations: {config.kubernetes.io/local-config: 'true'}"
-    export.write(**{"pkg/web.yaml": WEB.replace("uid: abc", mark)})
-    export.transform(*run)
-    assert "transform-web.yaml" not in export.files("out")
-    assert {".wh.claim.yaml", "names/transform-api.yaml", "transform-Kptfile"} <= set(export.files("out"))
-    assert export.files("lost") == {}
-
-
-@pytest.mark.parametrize("folder", ["out/transform-web.yaml", "lost/ignored-web.yaml"])
-def test_the_files_of_crane_are_written_together(export: Place, folder: str) -> None:
-    """T10: all of them or none, wherever one cannot be written."""
-    (export.directory / folder).mkdir(parents=True)
-    stale = {"out/.wh.web.yaml": "", "lost/names/ignored-dns.yml": "[]"}
-    export.write(**stale)
-    before = {name: export.files(name) for name in ("pkg", "out", "lost")}
-    run = ("--transform-dir", "out", "--ignored-patches-dir", "lost")
-    _, err = export.transform(*run, code=3)
-    assert err == f"error {export.directory / folder}: Is a directory; nothing was written\n"
-    assert {name: export.files(name) for name in before} == before
-    assert (export.directory / folder).is_dir()
-
-
-@pytest.mark.parametrize("fails", ["out", "below"])
-def test_both_directories_of_crane_are_written_or_none(
-    export: Place, monkeypatch: pytest.MonkeyPatch, fails: str
-) -> None:
-    commit = Journal.commit
-
-    def fail(journal: Journal, changes: Changes, before: Tree) -> None:
-        if journal.package.name == fails:
-            raise PackageError("the disk is full")
-        commit(journal, changes, before)
-
-    monkeypatch.setattr(Journal, "commit", fail)
-    run = ("--transform-dir", "out", "--ignored-patches-dir", "lost/below")
-    _, err = export.transform(*run, code=3)
-    assert err == "error the disk is full\n"
-    assert sorted(os.listdir(export.directory)) == ["pkg", "plugins"]
+@pytest.mark.parametrize("option", ["--transform-dir", "--ignored-patches-dir"])
+def test_the_directories_of_crane_are_new(export: Place, option: str) -> None:
+    export.write(**{"there/mine.txt": ""})
+    run = {"--transform-dir": "out", "--ignored-patches-dir": "lost", option: "there"}
+    _, err = export.transform(*(word for pair in run.items() for word in pair), code=3)
+    assert "is not empty; name a new directory" in err
+    assert export.files("there") == {"mine.txt": ""}
 
 
 @pytest.mark.parametrize(("name", "says"), [("a\0b", "cannot be printed"), ("a" * 300, "a file name has room for 249")])
@@ -193,16 +115,6 @@ def test_names_that_are_none_write_nothing(place: Place, name: str, says: str) -
         assert says in err
         assert place.files("pkg") == FILES
         assert not (place.directory / "out").exists()
-
-
-@pytest.mark.parametrize("directory", ["pkg", ".", "pkg/names/below"])
-def test_files_of_crane_where_they_are_hardly_wanted(export: Place, directory: str) -> None:
-    """In the package itself, around it, and in it."""
-    export.transform("--transform-dir", directory, "--ignored-patches-dir", "pkg")
-    assert "transform-web.yaml" in export.files(directory)
-    assert export.read("pkg/web.yaml") == WEB
-    assert "ignored-web.yaml" in export.files("pkg")
-    assert not [name for name in os.listdir(export.directory) if name.endswith(".krm-merge")]
 
 
 BOOKS = {"internal.kpt.dev/upstream-identifier": "apps|Deployment|default|web", "config.kubernetes.io/index": "3"}
@@ -270,13 +182,6 @@ def test_what_is_no_resource_any_more_is_refused_there_too(place: Place) -> None
     for how in ([], ["--transform-dir", "out"]):
         _, err = place.transform(*how, code=1)
         assert "a: leaves the resource without kind (Deployment web)" in err
-
-
-@pytest.mark.parametrize("directory", ["pkg/web.yaml/out", "plugins/a/out"])
-def test_directories_that_cannot_be(three: Place, directory: str) -> None:
-    _, err = three.transform("--transform-dir", directory, code=3)
-    assert err.splitlines()[-1].startswith("error ")
-    assert "web.yaml" in err or "plugins/a" in err
 
 
 @pytest.mark.parametrize("case", TABLES["files"]["legacy"], ids=lambda case: str(case["fn"]))
