@@ -12,6 +12,7 @@ from krm_merge.startup import lazy_interface
 if TYPE_CHECKING:
     from krm_merge.packages.files.disk import collect_notes as collect_notes
     from krm_merge.packages.files.disk import note as note
+    from krm_merge.packages.files.disk import packages_below as packages_below
     from krm_merge.packages.files.disk import state_file as state_file
     from krm_merge.packages.files.disk import write_file as write_file
     from krm_merge.packages.files.disk import write_tree as write_tree
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from krm_merge.packages.files.tree import is_json as is_json
     from krm_merge.packages.files.tree import is_kptfile as is_kptfile
     from krm_merge.packages.files.tree import leads_out as leads_out
-    from krm_merge.packages.files.tree import packages_below as packages_below
     from krm_merge.packages.files.tree import read_file as read_file
     from krm_merge.packages.files.tree import reason as reason
     from krm_merge.packages.git import MODES as MODES
@@ -95,10 +95,10 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_interface(
     __name__,
     {
-        "files.disk": "collect_notes note state_file write_file write_tree",
+        "files.disk": "collect_notes note packages_below state_file write_file write_tree",
         "files.journal": "Journal",
         "files.tree": "Changed Changes Directory File PackageError RefusedError Subtree Tree "
-        "UnavailableError belongs folders_around holds_resources is_json is_kptfile leads_out packages_below read_file "
+        "UnavailableError belongs folders_around holds_resources is_json is_kptfile leads_out read_file "
         "reason",
         "git": "CommittedFiles GitRepositories MODES Version files_of git_difference ignored_files uncommitted_files",
         "git_cache": "GitCache",

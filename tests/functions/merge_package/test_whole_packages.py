@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import yaml
-from benchmarks.shapes import SHAPES, package
 
 from kptfiles import resource_list
 from krm_merge.functions import process
-from krm_merge.krm import program
 from krm_merge.text.reading.nodes import MappingNode, to_value
 from krm_merge.text.reading.reader import read
 
@@ -174,21 +171,6 @@ def test_comments_alone_come_from_upstream(value: str, ids: str) -> None:
     assert f"\n    a: {value} # why\n" in output
     assert "/id: '1'" not in output
     assert "comments only, as upstream has them" in output
-
-
-@pytest.mark.parametrize("refused", [False, True])
-def test_all_processors_give_what_one_gives(refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = "".join(package(replace(SHAPES["mixed"], percent=100, conflict=True), 16)).encode()
-    if refused:
-        data += b"  onConflict: fail\n"
-    monkeypatch.setattr(program, "processors", lambda: 3)
-    outcomes = []
-    for worth_it in (10**9, 2):
-        monkeypatch.setattr(program, "WORTH_IT", worth_it)
-        outcomes.append(process(data))
-    assert outcomes[0] == outcomes[1]
-    assert outcomes[0].exit_code == int(refused), outcomes[0].message
-    assert outcomes[0].output.count(b"\n- message: ") >= 16
 
 
 def test_what_a_pipeline_wrote_is_no_local_edit_of_versions_that_are_lists_of_objects() -> None:
