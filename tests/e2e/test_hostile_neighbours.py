@@ -173,8 +173,9 @@ KINDS: dict[str, Callable[[Path, Path], None]] = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("is_committed", [False, True], ids=["there", "committed"])
+@pytest.mark.parametrize(
+    ("kind", "is_committed"), [*((kind, False) for kind in KINDS), ("folder", True), ("link-to-folder", True)]
+)
 def test_nothing_beside_a_package_or_in_it_is_believed_or_touched(
     world: World, kind: str, is_committed: bool, tmp_path: Path
 ) -> None:

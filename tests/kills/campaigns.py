@@ -23,8 +23,8 @@ from e2e.hosts import GIT_ENVIRONMENT, SECONDS, git, installed_program, running,
 from fleet.world import World
 from packages.repositories import snapshot
 
-PACKAGES = 30
-REPOSITORIES = 8
+PACKAGES = 12
+REPOSITORIES = 4
 MOST_STRIKES = 3
 
 CampaignState: TypeAlias = dict[str, object]

@@ -58,12 +58,10 @@ class Scene:
         ]
 
 
-def scene(
-    place: Path, original: dict[str, str], upstream: dict[str, str | None], local: dict[str, str | None]
-) -> Scene:
+def scene(place: Path, original: dict[str, str], upstream: dict[str, str], local: dict[str, str]) -> Scene:
     repository = Repository.at(place / "upstream")
     commit = repository.version("v1", {"Kptfile": KPTFILE, **original})
-    repository.version("v2", dict(upstream))
+    repository.version("v2", {**upstream})
     bare = repository.bare(place / "upstream.git")
     mine = Repository.at(place / "mine")
     kptfile_of_mine = KPTFILE + kptfile(f"file://{bare.path}", "v1", commit).partition("name: pkg\n")[2]

@@ -217,7 +217,7 @@ def test_an_optional_reference_is_not_judged() -> None:
 
 @pytest.mark.parametrize("kind", ["deleted", "renamed", "relabelled", "moved"])
 def test_work_grows_with_the_number_of_references(kind: str) -> None:
-    work = [calls(partial(merge, *many(kind, count))) for count in (20, 80)]
+    work = [calls(partial(merge, *many(kind, count))) for count in (10, 40)]
     assert work[1] < 5 * work[0]
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from effort import SEED
 from krm_merge.packages.files import disk
 from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import Changes, Directory, File, PackageError
@@ -76,6 +77,8 @@ CALLS = [
     "write",
 ]
 DISK_CALLS = ("exchange", "move_to_free", "sync")
+STEP = 1 if SEED else 3
+"""By day every third call is struck, at night each."""
 
 
 def package(place: Path, files: dict[str, Text | None] = OLD) -> Path:

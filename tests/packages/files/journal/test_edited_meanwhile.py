@@ -19,6 +19,7 @@ from packages.files.journal.failures import (
     CHANGES,
     DISK_CALLS,
     FEW,
+    STEP,
     Nth,
     above,
     beside,
@@ -230,7 +231,7 @@ def test_an_edit_at_any_moment_of_the_exchange_is_not_lost(
     number = 0
     outcomes = set()
     while True:
-        number += 1
+        number += STEP
         folder = copy_of(source, tmp_path / str(number))
         read = dict(Directory(folder))
         busy = False

@@ -22,6 +22,7 @@ from packages.files.journal.failures import (
     CHANGES,
     FEW,
     OLD,
+    STEP,
     Nth,
     Strike,
     beside,
@@ -215,7 +216,7 @@ def test_killed_anywhere_it_is_whole_after_the_next_command(tmp_path: Path) -> N
     wrong = {}
     number = 0
     while True:
-        number += 1
+        number += STEP
         folder = copy_of(source, tmp_path / str(number))
         if not is_killed(partial(commit, folder, FEW), Nth(number, kill)):
             break
@@ -261,7 +262,7 @@ def test_an_error_anywhere_leaves_the_old_package_or_comes_too_late_to_matter(
     wrong = {}
     number = 0
     while True:
-        number += 1
+        number += STEP
         folder = copy_of(source, tmp_path / str(number))
         strike = Nth(number, no_space)
         try:
@@ -296,7 +297,7 @@ def test_an_error_and_then_a_kill_leave_a_package_that_the_next_command_makes_wh
     wrong = {}
     number = 0
     while True:
-        number += 1
+        number += STEP
         folder = copy_of(source, tmp_path / str(number))
         error = Nth(number, no_space, *WRITES)
         for again, state in enumerate(states(partial(commit, folder, FEW), folder, error, backwards=backwards), 1):
@@ -316,7 +317,7 @@ def test_an_error_while_it_is_recovered_is_told_and_the_next_command_recovers(
     wrong = {}
     number = 0
     while True:
-        number += 1
+        number += STEP
         folder = copy_of(source, tmp_path / str(number))
         strike = Nth(number, no_space)
         try:
