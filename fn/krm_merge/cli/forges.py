@@ -10,12 +10,12 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.cli.output import print_json, say
-from krm_merge.components.repository import KRM_MERGE, Repository
+from krm_merge.components.repository import Repository
 from krm_merge.forges.choice import Forges, ForgeSettings, is_local
 from krm_merge.forges.interface import Forge, ForgePullRequest, Pace, same_repository
 from krm_merge.forges.local import How, LocalForge
 from krm_merge.git.program import credentials_for
-from krm_merge.git.store import Person, Store
+from krm_merge.git.store import Store
 from krm_merge.packages import GitCache
 
 forge_kinds = click.option(
@@ -50,13 +50,10 @@ class Places:
     forges: tuple[str, ...]
     apis: tuple[str, ...]
     pace: float
-    changes_per_hour: int
-    author: str
 
     def __post_init__(self) -> None:
         """Reads the options. Raises KrmMergeError."""
-        self._forges = Forges(ForgeSettings.parse(self.forges, self.apis, Pace(self.pace, self.changes_per_hour)))
-        self._author = Person.parse(self.author) if self.author else KRM_MERGE
+        self._forges = Forges(ForgeSettings.parse(self.forges, self.apis, Pace(self.pace)))
         self._cache = GitCache()
 
     def of(self, url: str) -> tuple[Repository, Forge]:
@@ -67,7 +64,7 @@ class Places:
         folder = f"{name.rpartition('/')[2]}-{sha256(name.encode()).hexdigest()[:16]}"
         credentials = credentials_for(url, forge.git_token(url))
         store = Store.open(self._cache.directory_of(folder))
-        repository = Repository(url, store, credentials, author=self._author)
+        repository = Repository(url, store, credentials)
         repository.refresh()
         return repository, forge
 
@@ -76,20 +73,6 @@ with_places = options.combined(
     forge_kinds,
     forge_apis,
     pace,
-    click.option(
-        "--changes-per-hour",
-        type=click.IntRange(min=1),
-        default=Pace().changes_an_hour,
-        show_default=True,
-        help="How many changes a host receives in an hour at most.",
-    ),
-    click.option(
-        "--author",
-        envvar="KRM_MERGE_AUTHOR",
-        default="",
-        metavar="'NAME <MAIL>'",
-        help="The author of our commits, by default krm-merge. Give observe and apply the same.",
-    ),
     options.options_as(Places, "places"),
 )
 

@@ -51,21 +51,15 @@ class _PlanStoppedError(Exception):
 
 
 def apply_plan(
-    plan: RecordedPlan,
-    repository: Repository,
-    pull_requests: RepositoryPullRequests,
-    ended: set[str],
-    *,
-    ok_to_test: bool = False,
+    plan: RecordedPlan, repository: Repository, pull_requests: RepositoryPullRequests, ended: set[str]
 ) -> list[Result]:
     """Updates the branch and the pull request to the plan. Returns the steps, with the problem that stopped it.
 
     `ended` are the pull requests that plans applied before have closed, as `link` names them; those of this one are
     added. What they alone trigger is not opened, so plans of open pull requests come first.
-    `ok_to_test` asks Pipelines as Code for a build: of some authors it builds pushes only on request.
     """
     base = plan.base or repository.default_branch
-    run = _Run(replace(plan, base=base), repository, pull_requests, ended, ok_to_test)
+    run = _Run(replace(plan, base=base), repository, pull_requests, ended)
     try:
         run.apply()
     except _PlanStoppedError as stop:
@@ -88,7 +82,6 @@ class _Run:
     git: Repository
     pulls: RepositoryPullRequests
     ended: set[str]
-    ok_to_test: bool
     steps: list[Result] = field(default_factory=list)
     is_fit: bool = True
     is_missing: bool = False
@@ -130,10 +123,7 @@ class _Run:
         if commit != here:
             self.git.push(commit, branch)
             self.report("info", "CR22" if here else "CR21", f"pushed {branch} at {commit[:12]}")
-        settled = self._settle(pull, branch)
-        if self.ok_to_test and commit != here:
-            self.pulls.comment(settled, "/ok-to-test")
-            self.report("info", "C13", f"asked for a build of #{settled.number} with /ok-to-test")
+        self._settle(pull, branch)
 
     def _leave(self, pull: ForgePullRequest | None) -> None:
         """Pushes nothing and reports that: forges count a branch that equals its base as merged."""
@@ -373,19 +363,18 @@ class _Run:
         self.ended.add(link(self.plan.repository, pull.number))
         self.report("info", "C4", f"closed #{pull.number}: {reason}")
 
-    def _settle(self, pull: ForgePullRequest | None, branch: str) -> ForgePullRequest:
+    def _settle(self, pull: ForgePullRequest | None, branch: str) -> None:
         plan = self.plan
         if pull is None:
             pull, is_titled = self.pulls.create(branch, plan.base, plan.title, plan.description, draft=plan.draft)
             how = ", marked by its title: the repository has no drafts" if is_titled else " as a draft"
             self.report("info", "CR21", f"opened #{pull.number}{how if plan.draft else ''}")
-            return pull
+            return
         pull = self._describe(pull, plan.title, plan.description)
         draft = plan.draft or not self.is_fit
         if pull.draft != draft:
-            pull = self.pulls.set_draft(pull, draft=draft)
+            self.pulls.set_draft(pull, draft=draft)
             self.report("info", "CR30", f"#{pull.number} {'is a draft again' if draft else 'is ready for review'}")
-        return pull
 
     def _describe(self, pull: ForgePullRequest, title: str, description: str) -> ForgePullRequest:
         if pull.title == title and is_described(pull.body, description):

@@ -19,14 +19,12 @@ from krm_merge.git.store import MergeConflictError, Person, Remote, Stamp
 TRAILER = "Planned-By: krm-merge"
 """The last line of the messages of our commits."""
 KRM_MERGE = Person("krm-merge", "krm-merge@users.noreply.github.com")
-"""Author of our commits by default."""
+"""Author of our commits."""
 
 
 @dataclass(slots=True)
 class Repository(Remote):
     """A remote repository, and a bare one in which commits for it are made. Everything raises GitError."""
-
-    author: Person = KRM_MERGE
 
     def merge_base(self, first: str, second: str) -> str:
         """The newest common ancestor of two commits."""
@@ -39,9 +37,7 @@ class Repository(Remote):
     def is_ours(self, since: str, commit: str) -> bool:
         """Whether krm-merge made all commits that `commit` has and `since` has not, and nobody changed them."""
         commits = self.store.committers(since, commit)
-        return all(
-            mail in (self.author.mail, KRM_MERGE.mail) and TRAILER in message.splitlines() for mail, message in commits
-        )
+        return all(mail == KRM_MERGE.mail and TRAILER in message.splitlines() for mail, message in commits)
 
     def conflict(self, target: str, commit: str) -> str:
         """Why a commit cannot be merged into the target, '' if it can."""
@@ -53,7 +49,7 @@ class Repository(Remote):
 
     def commit(self, tree: str, parent: str, message: str) -> str:
         """Makes a commit with the time of its parent, so that equal contents have equal ids."""
-        stamp = Stamp(self.author, f"{self.store.committed_at(parent)} +0000")
+        stamp = Stamp(KRM_MERGE, f"{self.store.committed_at(parent)} +0000")
         return self.store.commit(tree, [parent], message, stamp)
 
 
@@ -200,10 +196,6 @@ class RepositoryPullRequests:
         self._forge.close(self._url, pull.number)
         self._open_pulls().pop(pull.number, None)
         self._forge.comment(self._url, pull.number, comment)
-
-    def comment(self, pull: ForgePullRequest, text: str) -> None:
-        """Adds a comment."""
-        self._forge.comment(self._url, pull.number, text)
 
     def _open_pulls(self) -> dict[int, ForgePullRequest]:
         if self._open is None:

@@ -12,7 +12,7 @@ import pytest
 from components.hosted_world import HostedWorld, change_parent, common_parent, dockerfile, environment
 from forges.connected import Time as Clock
 from forges.connected import connect
-from forges.fake_forge import TOKEN, FakeForge, Fault, Pull
+from forges.fake_forge import TOKEN, FakeForge, Fault
 from forges.fake_github import FakeGitHub
 from krm_merge.cli.app import main
 from krm_merge.forges.interface import Patience
@@ -125,24 +125,6 @@ def test_one_repository_that_fails(parent: HostedWorld, capsys: pytest.CaptureFi
     assert len(world.pulls("sibling")) == 1
 
 
-def test_requests_do_not_grow_with_history(parent: HostedWorld) -> None:
-    """C13: old pull requests are not listed, neither where nothing is to be done nor where something is."""
-    world = parent
-    repository = world.on_server("child")
-    repository.pulls += [Pull(n, f"old{n}", "main", "old", "", False, "f" * 40, [], "closed") for n in range(1, 251)]
-    world.go_on("parent", "child")
-    assert [pull.number for pull in world.pulls("child") if pull.state == "open"] == [251]
-    world.plan("parent", "child")
-    world.server.seen.clear()
-    assert world.apply() == 0
-    assert len(world.server.seen) == 1
-    world.build("parent", "parent", "2", 1)
-    world.plan("parent", "child")
-    world.server.seen.clear()
-    assert world.apply() == 0
-    assert [seen.method for seen in world.server.seen] == ["GET", "PATCH"]
-
-
 def test_a_repository_without_drafts(parent: HostedWorld) -> None:
     """C13, CR27: an ordinary pull request waits by its title, until it need not."""
     world = parent
@@ -164,15 +146,6 @@ def test_a_repository_without_drafts(parent: HostedWorld) -> None:
     (pull,) = world.pulls("child")
     assert (pull.draft, pull.title) == (False, "Update parent in child (update)")
     assert not world.server.requests("POST", "/graphql")
-
-
-def test_builds_are_asked_for(parent: HostedWorld) -> None:
-    """C13: Pipelines as Code builds what a program pushed when somebody says so, once for each push."""
-    world = parent
-    world.plan("parent", "child")
-    for _ in range(2):
-        assert main(["components", "apply", str(world.package), "--ok-to-test", *world.forge_options]) == 0
-    assert world.on_server("child").pulls[0].comments == ["/ok-to-test"]
 
 
 def fill(url: str, credentials: Credentials) -> str:

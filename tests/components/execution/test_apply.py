@@ -227,20 +227,3 @@ def test_the_default_branch_is_that_of_the_repository(world: World) -> None:
     assert (pull.source_branch, pull.target_branch) == ("update/child", "trunk")
     (plan,) = world.plan("parent", "child")
     assert (plan["targetBranch"], "actions" in plan) == ("trunk", False)
-
-
-def test_commits_have_the_author_that_is_asked_for(
-    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """C4: our commits are recognised with that author, too, and commits of people are not ours."""
-    monkeypatch.setenv("KRM_MERGE_AUTHOR", "Release Bot <bot@example.com>")
-    world.go_on("parent", "child")
-    log = ("--git-dir", world.url("child"), "log", "-1", "--format=%an %ae %cn %ce", "update/child")
-    assert world.git(*log) == "Release Bot bot@example.com Release Bot bot@example.com"
-    before = world.heads()
-    world.go_on("parent", "child")
-    assert world.heads() == before
-    assert "userCommits: true" not in "".join(file.read_text() for file in (world.package / "observed").iterdir())
-    monkeypatch.setenv("KRM_MERGE_AUTHOR", "nobody")
-    assert world.apply() == 3
-    assert "the author 'nobody' is not like: Name <mail@example.com>" in capsys.readouterr().err

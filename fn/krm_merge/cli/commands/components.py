@@ -46,10 +46,9 @@ def components_command() -> None:
 @components_command.command("apply")
 @click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=common.PATH)
 @with_places
-@click.option("--ok-to-test", is_flag=True, help="Comment /ok-to-test after a push: Pipelines as Code builds it then.")
 @common.quiet
 @common.form
-def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, quiet: bool, form: str) -> None:
+def apply_command(plans: tuple[Path, ...], places: Places, quiet: bool, form: str) -> None:
     """Carry out the PullRequestPlans in the files or directories PLAN: branches, commits, pull requests.
 
     Running it again changes nothing. Where a plan cannot be carried out, the others are, and the exit code is 1.
@@ -73,7 +72,7 @@ def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, qui
             continue
         repository, pull_requests = opened[url]
         note(f"{plan.name} was carried out at least in part, and the next run completes it")
-        for step in apply_plan(plan, repository, pull_requests, ended, ok_to_test=ok_to_test):
+        for step in apply_plan(plan, repository, pull_requests, ended):
             results.add(step)
     if form == "json":
         print_json({"results": [result.to_value() for result in results]})
