@@ -241,6 +241,7 @@ LONG = (
     "packages/files/journal/test_edited_meanwhile.py",
     "packages/files/journal/test_whole_after_a_failure.py",
     "packages/merge/test_never_worse_than_git.py",
+    "packages/test_hostile_trees.py::test_a_bomb",
     "patch/strategic/test_kubectl.py",
     "resolve/page/",
     "test_docs.py::test_every_help",

@@ -63,10 +63,7 @@ def try_program(*program: str | Path, package: Path, environment: dict[str, str]
 
 
 def check_archives(folder: Path, package: Path) -> Path:
-    """Builds both archives; installs the wheel, the other archive and the checkout, each in place of the one before.
-
-    Returns the wheel.
-    """
+    """Builds both archives; installs the wheel, and the other archive in its place. Returns the wheel."""
     run(sys.executable, "-m", "hatchling", "build", "--directory", folder)
     (wheel,), (source,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     run(PROGRAMS / "twine", "check", "--strict", wheel, source)
@@ -75,7 +72,7 @@ def check_archives(folder: Path, package: Path) -> Path:
     venv.create(place, with_pip=True)
     install = (place / PROGRAMS.name / "python", "-m", "pip", "install", "--quiet")
     run(*install, f"{wheel}[cli]")
-    for archive in (wheel, source, ROOT):
+    for archive in (wheel, source):
         if archive != wheel:
             run(*install, "--force-reinstall", "--no-deps", archive)
         try_program(place / PROGRAMS.name / "krm-merge", package=package)
