@@ -133,10 +133,6 @@ class _ComponentChoices(StrictModel):
         "the snapshots, tests and releases that follow.",
     )
     suffix: Literal["component", "repository"] = Field("component", description="The end of the names of our branches.")
-    onClosed: Literal["revert", "keep"] = Field(
-        "revert",
-        description="Whether the digest of a pull request that is closed unmerged is reset or kept.",
-    )
 
 
 class ComponentsConfigMapData(_ComponentChoices):

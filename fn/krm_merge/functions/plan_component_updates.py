@@ -47,7 +47,7 @@ def config_of(resource_list: ResourceList) -> PlanComponentUpdates | None:
 def choices_of(config: PlanComponentUpdates) -> PlanChoices:
     """The choices for plans in the functionConfig."""
     branches = BranchNames(tuple(config.separators), tuple(config.ignoredPrefixes))
-    return PlanChoices(branches, config.suffix, config.onClosed)
+    return PlanChoices(branches, config.suffix)
 
 
 def drawing_of(resource_list: ResourceList) -> Drawing | None:

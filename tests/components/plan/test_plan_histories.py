@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from components.observations import Observations, brief, digest
-from components.plan.scenes import operator, parent, updating
+from components.plan.scenes import parent, updating
 from krm_merge.components.plan.model import PlanChoices
 
 
@@ -130,22 +130,6 @@ def test_what_we_closed_was_not_closed_by_hand() -> None:
     assert state.step() == ([], "")
     state.build("parent", "a", 0, "push", revision=state.pulls["parent", 2].merge_commit)
     assert [line.partition(" [")[0] for line in state.step()[0]] == ["other/child ready parent=a"]
-
-
-def test_kept_digests_keep_it_a_draft() -> None:
-    """CR30: with onClosed: keep, one image that expires is enough."""
-    state = operator("op1", "op2")
-    state.choices = PlanChoices(on_closed="keep")
-    for name, letter in (("op1", "1"), ("op2", "2")):
-        state.open(name, "f")
-        state.build(name, letter, 1)
-    state.step()
-    state.close("op1", 1)
-    state.step()
-    state.merge_and_build("op2", 1, "9")
-    assert state.step()[0] == ["f/bundle draft op1=1,op2=9 [addCommit rebase describe]"]
-    (description,) = [pull.body for pull in state.pulls.values() if pull.title.startswith("Update")]
-    assert "Some of its triggers were closed without a merge" in description
 
 
 def test_the_build_of_a_push_is_gone() -> None:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from components.observations import Observations, brief, digest, key
 from components.plan.scenes import monorepo, only, operator, parent, updating
 from effort import scaled
-from krm_merge.components.plan.model import PlanChoices
 
 # --- The scenarios ---------------------------------------------------------------------------------------------------
 
@@ -243,13 +242,6 @@ def test_s7_one_of_two_is_closed() -> None:
     assert state.step()[0] == ["f/bundle draft op1=0,op2=2 [addCommit describe] until op2#1 merged"]
     state.merge_and_build("op2", 1, "9")
     assert state.step()[0] == ["f/bundle ready op1=0,op2=9 [addCommit rebase describe undraft]"]
-
-
-def test_s7_kept() -> None:
-    """onClosed: keep. It names an image that expires: a draft for good."""
-    state = updating(choices=PlanChoices(on_closed="keep"))
-    state.close("parent", 1)
-    assert state.step()[0] == ["up/child draft parent=1 [describe]"]
 
 
 def test_s7_reopened_before_it_was_carried_out() -> None:

@@ -260,14 +260,6 @@ def closing_opens_nothing(state: Observations) -> None:
     assert state.step()[0] == ["up/child closed  [close]"]
 
 
-def kept_stays_a_draft(state: Observations) -> None:
-    state.choices = PlanChoices(on_closed="keep")
-    state.close("parent", 1)
-    plans, findings = state.plan()
-    assert plans[0].draft
-    assert not [finding.message for finding in findings if "is ready" in finding.message]
-
-
 def a_later_push_contains_it(state: Observations) -> None:
     state.merge("parent", 1)
     state.build("parent", "", 1, "push", "failed")
@@ -285,7 +277,6 @@ PLAYS: list[tuple[Callable[[Observations], None], str]] = [
     (pushes_go_on_with_a_merge, "I12, CR6: a pull request for pushes is not orphaned by a merge"),
     (merged_without_a_number, "CR20, CR30: a push is of a merge also where only its commit says so"),
     (observed_twice, "a late observation does not undo a merge"),
-    (kept_stays_a_draft, "CR30, C3: what stays a draft is not told to leave it"),
     (closing_opens_nothing, "S7: nothing is opened for what the same plan closes"),
     (two_share_a_branch, "I17: two dependants on one branch do not undo each other's work"),
     (a_branch_ends_as_ours, "C3: an omission is told"),

@@ -16,7 +16,6 @@ from krm_merge.forges.interface import same_repository
 from krm_merge.krm import Result
 from krm_merge.startup import group_by_key
 
-OnClosed: TypeAlias = Literal["revert", "keep"]
 Suffix: TypeAlias = Literal["component", "repository"]
 TriggerState: TypeAlias = Literal["open", "waiting", "done", "closed"]
 """Of a pull request that triggers another: open, merged but not built since, merged and built, closed unmerged."""
@@ -29,7 +28,6 @@ class PlanChoices:
 
     branches: BranchNames = field(default_factory=BranchNames)
     suffix: Suffix = "component"
-    on_closed: OnClosed = "revert"
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,12 +259,10 @@ def description_of(
     waiting: Sequence[Waiting],
     synthetic: Sequence[Copy],
     closed: str = "",
-    *,
-    expires: bool = False,
 ) -> tuple[str, str]:
     """Title and description of a pull request.
 
-    `closed` is why it is closed; `expires` says that it keeps digests of pull requests that will not be merged.
+    `closed` is why it is closed.
     """
     names = ", ".join(edit.component.name for edit in digests) or "nothing"
     to = ", ".join(dependant.key.name for dependant in target.dependants)
@@ -289,7 +285,7 @@ def description_of(
     if synthetic:
         lines += ["", "It holds the changes to this directory of:", ""]
         lines += [f"- files of {copy.pull_request} at {copy.head}" for copy in synthetic]
-    lines += ["", _closing_line(closed) if closed else _order(waiting, bool(digests), expires=expires), END]
+    lines += ["", _closing_line(closed) if closed else _order(waiting, bool(digests)), END]
     return f"Update {names} in {to} ({group})", "\n".join(lines) + "\n"
 
 
@@ -315,9 +311,7 @@ def _closing_line(reason: str) -> str:
     return f"Closed: {reason}."
 
 
-def _order(waiting: Sequence[Waiting], updates: bool, *, expires: bool) -> str:
-    if expires:
-        return "Some of its triggers were closed without a merge; check the digests before you merge it."
+def _order(waiting: Sequence[Waiting], updates: bool) -> str:
     if not updates:
         return "It updates nothing any more: its triggers will not be merged."
     if not waiting:

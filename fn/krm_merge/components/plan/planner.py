@@ -113,8 +113,6 @@ def _choose_digest(planning: Planning, key: ComponentKey, triggers: Sequence[Tri
         # I13: within one group, prefer builds that hold the digests of the group; then the newest build.
         ours = [trigger for trigger in candidates if (pull := trigger.pull_request) and planning.target_of(pull)]
         return _newest(planning, key, ours or candidates).digest
-    if planning.choices.on_closed == "keep":
-        return next((trigger.digest for trigger in reversed(triggers) if trigger.digest), None)
     return None
 
 
@@ -306,7 +304,7 @@ class _Planner:
         self, pulls: OurPullRequests, group: str, triggers: Sequence[Trigger], desired: Mapping[ComponentKey, str]
     ) -> None:
         """Plans the desired state of a pull request, whether it is open already or not."""
-        planning, target, ours = self._planning, pulls.target, pulls.of_group(group)
+        target, ours = pulls.target, pulls.of_group(group)
         # I11: it waits for its triggers, not for the rest of its group.
         waiting = tuple(
             Waiting(trigger.component, trigger.pull_request, "merged" if trigger.state == "open" else "mergeBuild")
@@ -315,13 +313,7 @@ class _Planner:
         )
         synthetic = tuple(self._synthetic(target, triggers))
         digests = tuple(digest_edit(pulls, group, key, desired) for key in desired)
-        # If it keeps digests that will not be merged, it names images that expire.
-        expires = planning.choices.on_closed == "keep" and any(
-            all(trigger.state == "closed" for trigger in triggers if trigger.component == key) for key in desired
-        )
-        title, description = description_of(
-            target, group, triggers, digests, waiting, synthetic, expires=expires and not waiting
-        )
+        title, description = description_of(target, group, triggers, digests, waiting, synthetic)
         existing = ours.open.pull_request if ours.open is not None else None
         plan = Plan(
             target,
@@ -329,7 +321,7 @@ class _Planner:
             existing.source_branch if existing is not None else self._branch(target, group, triggers),
             existing.target_branch if existing is not None else self._base(pulls),
             # CR30: a draft until everything that it waits for is merged and built.
-            draft=bool(waiting) or expires,
+            draft=bool(waiting),
             triggers=tuple(triggers),
             waiting=waiting,
             synthetic=synthetic,

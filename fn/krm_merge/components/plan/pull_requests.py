@@ -232,7 +232,7 @@ def end_of(
         names = ", ".join(dict.fromkeys(pull_name(holder.pull_request) for holder in having))
         return "CR22", f"{names} has all of its digests"
     all_closed = all(trigger.state == "closed" for trigger in triggers)
-    if all_closed and pulls.planning.choices.on_closed == "revert" and not any(map(pulls.needs_correction, triggers)):
+    if all_closed and not any(map(pulls.needs_correction, triggers)):
         return "S7", "all of its triggers were closed without a merge"
     return None
 

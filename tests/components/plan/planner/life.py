@@ -86,7 +86,6 @@ class Life:
         self.default = random.choice(("main", "main", "trunk"))
         self.choices = PlanChoices(
             suffix=random.choice(("component", "component", "repository")),
-            on_closed=random.choice(("revert", "revert", "keep")),
         )
         for name, above in shape.items():
             repository = "all" if is_monorepo else name
