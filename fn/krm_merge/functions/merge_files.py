@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from posixpath import basename
 
@@ -170,7 +170,7 @@ class ListedPackage:
         """Makes the items those of the changed files; returns how many of them are new, other ones or gone."""
         items = self._list.items
         by_path = group_by_key((document.path, document) for document in self.local)
-        by_place = {(document.path, document.index): document for document in self.local}
+        by_place = group_by_key(((document.path, document.index), document) for document in self.local)
         before = {id(document.item) for path in changes for document in by_path.get(path, ())}
         after: set[int] = set()
         new: list[Resource] = []
@@ -184,7 +184,7 @@ class ListedPackage:
                     last += 1
                     new.append(new_resource(text.decode(), path, last))
                     continue
-                item = document.item
+                item, as_it_was = document.item, document.item.data()
                 after.add(id(item))
                 if text != document.data:
                     item.settle(_as_item(item, text))
@@ -193,10 +193,9 @@ class ListedPackage:
                         item.settle(item.data())
                 index = document.index if document.index > last else last + 1
                 if (path, index) != (document.path, document.index):
-                    item.settle(item.data())
                     set_place(item, path, index, self.root)
                     item.settle(item.data())
-                changed += text != document.data or (path, index) != (document.path, document.index)
+                changed += item.data() != as_it_was
                 last = index
         gone = before - after
         items[:] = [item for item in items if id(item) not in gone] + new
@@ -205,18 +204,20 @@ class ListedPackage:
     def _document(
         self,
         text: bytes,
-        by_place: Mapping[tuple[str, int], ListedDocument],
+        by_place: Mapping[tuple[str, int], Sequence[ListedDocument]],
         of_file: Iterable[ListedDocument],
     ) -> ListedDocument | None:
         """The document of local that has become this text: its annotations say so, or else its name."""
         place = _place(text, self.root)
         if place[0]:
-            return by_place.get(place)
-        unplaced = [document for document in of_file if PATH.encode() not in document.data]
-        if not unplaced:
-            return None
-        identity = listed_identity(text)
-        return next((document for document in unplaced if listed_identity(document.data) == identity), None)
+            candidates = by_place.get(place, ())
+        else:
+            candidates = [document for document in of_file if PATH.encode() not in document.data]
+        if len(candidates) <= 1 and place[0]:
+            return next(iter(candidates), None)
+        # The host gave them no path, or several of them one place.
+        identity = listed_identity(text) if candidates else None
+        return next((document for document in candidates if listed_identity(document.data) == identity), None)
 
 
 def files_of(documents: Iterable[ListedDocument]) -> CommonTree:
@@ -327,7 +328,10 @@ def _as_item(item: Resource, document: bytes) -> bytes:
     """A document in the lines of an item; lines that the item has left of its fields are kept there."""
     data, margin = item.data(), b" " * item.column
     outside = {line for line in data.split(b"\n") if not line.startswith(margin)}
-    lines = [line if not line or line in outside else margin + line for line in document.split(b"\n")]
+    first, *rest = document.split(b"\n")
+    # The dash may be alone on its line.
+    lines = [margin + first if first.strip() else first]
+    lines += [line if not line or line in outside else margin + line for line in rest]
     dash = data.index(b"-")
     lines[0] = lines[0][:dash] + b"-" + lines[0][dash + 1 :]
     return b"\n".join(lines)

@@ -56,14 +56,11 @@ if TYPE_CHECKING:
     from krm_merge.packages.kptfile import config_digest as config_digest
     from krm_merge.packages.kptfile import config_path_in as config_path_in
     from krm_merge.packages.kptfile import declared_merges as declared_merges
-    from krm_merge.packages.kptfile import follow_version as follow_version
     from krm_merge.packages.kptfile import is_version as is_version
     from krm_merge.packages.kptfile import merge_function_config as merge_function_config
     from krm_merge.packages.kptfile import merge_records as merge_records
     from krm_merge.packages.kptfile import remove_function as remove_function
     from krm_merge.packages.kptfile import same_major as same_major
-    from krm_merge.packages.kptfile import upstream_in as upstream_in
-    from krm_merge.packages.merge.moved import follow as follow
     from krm_merge.packages.merge.other_files import MARKER_SIZE as MARKER_SIZE
     from krm_merge.packages.merge.other_files import lines_of_conflicts as lines_of_conflicts
     from krm_merge.packages.merge.other_files import marked_changes as marked_changes
@@ -77,12 +74,10 @@ if TYPE_CHECKING:
     from krm_merge.packages.merge.trees import ALL_TAKEN as ALL_TAKEN
     from krm_merge.packages.merge.trees import MergedTree as MergedTree
     from krm_merge.packages.merge.trees import differences as differences
-    from krm_merge.packages.merge.trees import keep_references as keep_references
     from krm_merge.packages.merge.trees import merge_trees as merge_trees
     from krm_merge.packages.models import Kptfile as Kptfile
     from krm_merge.packages.models import Vendorfile as Vendorfile
     from krm_merge.packages.references.edits import list_files as list_files
-    from krm_merge.packages.references.edits import list_new_files as list_new_files
     from krm_merge.packages.references.graph import PackageGraph as PackageGraph
     from krm_merge.packages.references.graph import is_naming as is_naming
     from krm_merge.packages.update import NewAddressError as NewAddressError
@@ -104,14 +99,13 @@ __getattr__, __dir__ = lazy_interface(
         "git_cache": "GitCache",
         "kpt": "has_image updated_by_kpt",
         "kptfile": "CONDITION CONFIG_FILE DeclaredMerge KptfileText Lock STRATEGIES Upstream add_function "
-        "config_digest config_path_in declared_merges follow_version is_version merge_function_config merge_records "
-        "remove_function same_major upstream_in",
-        "merge.moved": "follow",
+        "config_digest config_path_in declared_merges is_version merge_function_config merge_records "
+        "remove_function same_major",
         "merge.other_files": "MARKER_SIZE lines_of_conflicts marked_changes",
         "merge.side": "CommonTree KRMIGNORE PackageVersion as_fetched broken_files config_paths path_of",
-        "merge.trees": "ALL_TAKEN MergedTree differences keep_references merge_trees",
+        "merge.trees": "ALL_TAKEN MergedTree differences merge_trees",
         "models": "Kptfile Vendorfile",
-        "references.edits": "list_files list_new_files",
+        "references.edits": "list_files",
         "references.graph": "PackageGraph is_naming",
         "update": "NewAddressError Repositories Updated own_packages update_package without_own_packages",
     },

@@ -66,6 +66,24 @@ def test_a_local_copy_in_another_file_does_not_take_the_change() -> None:
     assert values == {"base/x.yaml#x": "a", "x.yaml#x": "b"}
 
 
+def test_items_of_one_file_without_an_index_keep_their_places_in_the_list() -> None:
+    local = [kptfile(), *(config_map(name, "a", "f.yaml") for name in "xyz")]
+    upstream = [*local[:1], config_map("x", "b", "f.yaml"), *local[2:]]
+    outcome = process(resource_list(local, "---\n".join(local), "---\n".join(upstream)))
+    assert outcome.exit_code == 0, outcome.message
+    items = outcome.output.decode().partition("functionConfig:")[0]
+    expected = resource_list([kptfile(), upstream[1], *local[2:]], "", "").decode().partition("functionConfig:")[0]
+    assert items == expected
+
+
+def test_an_item_keeps_a_dash_alone_on_its_line_and_a_comment_left_of_its_fields() -> None:
+    before = config_map("x", "a", "x.yaml")
+    data = resource_list([kptfile(), before], f"{kptfile()}---\n{before}", f"{kptfile()}---\n{before[:-2]}b\n")
+    data = data.replace(b"- apiVersion: v1\n", b"-\n  apiVersion: v1\n", 1).replace(b"  data:", b"# left\n  data:", 1)
+    items = process(data).output.partition(b"functionConfig:")[0]
+    assert items == data.partition(b"functionConfig:")[0].replace(b"a: a", b"a: b")
+
+
 def test_the_summary_counts_a_whole_resource_for_the_side_that_is_kept() -> None:
     original = [kptfile(), *(config_map(name, "a", f"{name}.yaml") for name in "xyz")]
     upstream = [kptfile(), *(config_map(name, "b", f"{name}.yaml") for name in "xy")]
