@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from itertools import product, starmap
 from typing import Final, TypeAlias
 
 from krm_merge.krm import FieldPath, Step, generate_name_of, identity_of
@@ -42,6 +43,9 @@ NAME_FIELDS: Final = (
 
 SEQUENCES: Final = ("command", "commands", "args", "cmd", "entrypoint", "script", "scripts")
 """How names of lists end whose scalars mean something by their place; so do those of which one begins with a dash."""
+
+MOST_COMPARED: Final = 10_000
+"""Pairs of added elements that are compared by their fields."""
 
 _OPTION = pattern(r"[\w./-]+=")
 
@@ -272,22 +276,32 @@ def _in_place(before: Sequence[Node], after: Sequence[Node]) -> list[int]:
     return [at for at, (item, other) in pairs if keeps_most(item, other)]
 
 
-def share_something(first: Node, second: Node) -> bool:
-    """Whether two added elements may be one addition (L3): equal, one option, one name, or half of the fields."""
-    first, second = resolved(first), resolved(second)
-    if first.canonical == second.canonical or are_one_option(first, second):
+def share_something(theirs: Sequence[Node], ours: Sequence[Node]) -> bool:
+    """Whether additions of both sides may be one (L3): they have an element, an option, a name or half of one alike."""
+    if not {item.canonical for item in theirs}.isdisjoint(item.canonical for item in ours):
         return True
-    if not isinstance(first, MappingNode) or not isinstance(second, MappingNode):
-        return False
-    names = [(first.get(name), second.get(name)) for name in NAME_FIELDS]
-    if any(a is not None and b is not None and a.canonical == b.canonical for a, b in names):
+    if have_one_option(theirs, ours) or not _names_in(theirs).isdisjoint(_names_in(ours)):
         return True
+    mappings = [[item for item in side if isinstance(item, MappingNode)] for side in (theirs, ours)]
+    pairs = product(*mappings)
+    # Of more nobody can say it in reasonable time: it is asked.
+    return len(mappings[0]) * len(mappings[1]) > MOST_COMPARED or any(starmap(_share_half, pairs))
+
+
+def _names_in(items: Sequence[Node]) -> set[tuple[str, Canonical]]:
+    names = ((name, item.get(name)) for item in items if isinstance(item, MappingNode) for name in NAME_FIELDS)
+    return {(name, value.canonical) for name, value in names if value is not None}
+
+
+def _share_half(first: MappingNode, second: MappingNode) -> bool:
     return 2 * _count_equal(first, second) >= min(len(first.fields), len(second.fields))
 
 
-def are_one_option(first: Node, second: Node) -> bool:
-    """Whether two texts set one name, as `--log=` does."""
-    if not isinstance(first, Scalar) or not isinstance(second, Scalar):
-        return False
-    options = [_OPTION.match(node.text) for node in (first, second)]
-    return None not in options and len({option.group() for option in options if option}) == 1
+def have_one_option(theirs: Sequence[Node], ours: Sequence[Node]) -> bool:
+    """Whether a text of each side sets one name, as `--log=` does."""
+    return not _options_in(theirs).isdisjoint(_options_in(ours))
+
+
+def _options_in(items: Sequence[Node]) -> set[str]:
+    matches = (_OPTION.match(item.text) for item in items if isinstance(item, Scalar))
+    return {match.group() for match in matches if match}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import product
 from typing import NamedTuple
 
 from krm_merge.krm import FieldPath, format_path
@@ -26,7 +25,7 @@ from krm_merge.merge.values.context import Children, Decided, MergeContext, expl
 from krm_merge.merge.values.identity import (
     Keys,
     Match,
-    are_one_option,
+    have_one_option,
     identity_in,
     items_of,
     label_of,
@@ -194,7 +193,7 @@ def _contested_places(keys: Keys, items: list[list[Node]]) -> list[_Place]:
         # After a merge local has what upstream put there; what local removed for nothing is its decision (F5).
         is_settled = added[0] <= added[1] or (added[1] and added[1] <= added[0])
         place = _Place(*(side[slice(*span)] for side, span in zip(items, spans, strict=True)))
-        if not is_settled and (gone or any(are_one_option(*both) for both in product(place.upstream, place.local))):
+        if not is_settled and (gone or have_one_option(place.upstream, place.local)):
             places.append(place)
     return places
 
@@ -498,7 +497,7 @@ class _SequenceMerge:
             self.result += map(_Kept, own if len(own) >= len(others) else others)
         elif _has_all(before, theirs, ours):
             self.result += map(_Kept, self._local.items[slice(*part.local)])
-        elif before or not self._items[0] or any(share_something(*added) for added in product(theirs, ours)):
+        elif before or not self._items[0] or share_something(theirs, ours):
             self._conflict(part, before, theirs, ours)
         else:
             what = "upstream and local added elements at the same place; local's come before upstream's"
@@ -583,8 +582,9 @@ def _has_all(before: Sequence[Node], theirs: Sequence[Node], ours: Sequence[Node
     old, new, own = ([item.canonical for item in side] for side in (before, theirs, ours))
     if len(before) == len(theirs) == len(ours) and all(map(_has_change, before, theirs, ours)):
         return True
-    rest, added = iter(own), [value for value in new if value not in old]
-    return bool(added) and all(value in rest for value in added) and {*old} - {*new} <= {*old} - {*own}
+    gone, known = {*old} - {*new}, {*old}
+    rest, added = iter(own), [value for value in new if value not in known]
+    return bool(added) and all(value in rest for value in added) and gone <= known - {*own}
 
 
 def _has_change(before: Node | None, theirs: Node | None, ours: Node | None) -> bool:

@@ -7,10 +7,10 @@ else is, and what excludes each other is not there together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice, product
-from typing import Any, NamedTuple
+from itertools import product
+from typing import Any, NamedTuple, TypeAlias
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm import FieldPath, Step
@@ -65,7 +65,9 @@ def _is_json(text: str) -> bool:
 
 
 MOST_TRIED = 1_000
-"""Ways to put an element together from those of three sides that are tried."""
+"""Ways to put the elements of a list together from those of three sides that are tried in vain."""
+
+_Changed: TypeAlias = tuple[list[Node], list[Node], list[Node]]
 
 
 class UnsoundError(KrmMergeError):
@@ -293,9 +295,16 @@ class _Check:
         How often each is there is what both sides' additions and removals make of it.
         """
         counts = [Counter(item.canonical for item in side) for side in items]
+        # Those of the original that both sides changed, and what they may have become on each.
+        changed = (
+            [node for node in items[0] if counts[1][node.canonical] == counts[2][node.canonical] == 0],
+            [node for node in items[1] if counts[0][node.canonical] == 0],
+            [node for node in items[2] if counts[0][node.canonical] == 0],
+        )
+        tries = iter(range(MOST_TRIED + len(items[3])))
         for at, item in enumerate(items[3]):
             if item.canonical not in counts[1] and item.canonical not in counts[2]:
-                self._count_as_merged(path, at, items, counts)
+                self._count_as_merged((*path, at), item, changed, tries, counts)
         if _adds_up(counts):
             return
         # One side may have what both made, as local has after a merge.
@@ -303,31 +312,34 @@ class _Check:
             original, upstream, local, result = (count[item.canonical] for count in counts)
             if result and not original and not (upstream and local):
                 with suppress(UnsoundError):
-                    self._count_as_merged(path, at, items, counts)
+                    self._count_as_merged((*path, at), item, changed, tries, counts)
         if not _adds_up(counts):
             raise UnsoundError
 
     def _count_as_merged(
-        self, path: FieldPath, at: int, items: Sequence[Sequence[Node]], counts: Sequence[Counter[Canonical]]
+        self,
+        path: FieldPath,
+        merged: Node,
+        changed: _Changed,
+        tries: Iterator[int],
+        counts: Sequence[Counter[Canonical]],
     ) -> None:
-        """Takes out of the counts a merged element, and those of which it is made."""
-        made_of = self._merged_of(path, at, items, counts)
-        for count, node in zip(counts, (*made_of, items[3][at]), strict=True):
+        """Takes a merged element out of the counts, and those of which it is made, which make no other."""
+        made_of = self._parts_of(path, merged, changed, tries)
+        for count, node in zip(counts, (*made_of, merged), strict=True):
             count[node.canonical] -= 1
+        for nodes, node in zip(changed, made_of, strict=True):
+            nodes.remove(node)
 
-    def _merged_of(
-        self, path: FieldPath, at: int, items: Sequence[Sequence[Node]], counts: Sequence[Counter[Canonical]]
+    def _parts_of(
+        self, path: FieldPath, merged: Node, changed: _Changed, tries: Iterator[int]
     ) -> tuple[Node, Node, Node]:
-        """The element of the original that both sides changed, and theirs, of which the merged one at `at` is made."""
-        changed = (
-            [node for node in items[0] if counts[1][node.canonical] == counts[2][node.canonical] == 0],
-            [node for node in items[1] if counts[0][node.canonical] == 0],
-            [node for node in items[2] if counts[0][node.canonical] == 0],
-        )
-        for nodes in islice(product(*changed), MOST_TRIED):
+        """The element of the original, and what each side made of it, of which a merged one is made."""
+        # Lines keep the order, so that the first ones are nearly always right.
+        for nodes, _ in zip(product(*changed), tries, strict=False):
             before = len(self.changes)
             try:
-                self.value((*path, at), *nodes, items[3][at])
+                self.value(path, *nodes, merged)
             except UnsoundError:
                 del self.changes[before:]
             else:
