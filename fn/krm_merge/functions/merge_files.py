@@ -327,7 +327,7 @@ def _at_column_0(item: Resource) -> bytes:
 def _as_item(item: Resource, document: bytes) -> bytes:
     """A document in the lines of an item; lines that the item has left of its fields are kept there."""
     data, margin = item.data(), b" " * item.column
-    outside = {line for line in data.split(b"\n") if not line.startswith(margin)}
+    outside = {line for line in data.split(b"\n")[1:] if not line.startswith(margin)}
     first, *rest = document.split(b"\n")
     # The dash may be alone on its line.
     lines = [margin + first if first.strip() else first]
