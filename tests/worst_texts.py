@@ -159,23 +159,30 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "forges.hosted.transport.seconds": (Worst("1"),),
     "forges.hosted.transport.__init__": (Worst("a"),),
     "forges.hosted.transport._clean": LETTERS,
-    "functions.merge_files._METADATA": (Worst("metadata:"), Worst("metadata:\n"), Worst("\n"), Worst(" ", "metadata:")),
-    "functions.merge_files._HEAD": (Worst("kind: a"), Worst(" ", "kind:"), Worst("a", "kind: "), Worst(" ", "kind: a")),
-    "functions.merge_files._NAMES": (Worst("  name: a"), Worst(" ", "  name:"), Worst("a", "  name: ")),
-    "functions.merge_files._ANY_MARK": (Worst("internal.config.kubernetes.io/"), Worst("config.k"), Worst("i")),
-    "functions.merge_files._MARK_LINE": (
+    "functions.merge_package._SEPARATORS": (Worst("---\n"), Worst(" "), Worst("-"), Worst(" \n---\n")),
+    "functions.merge_files._MARK": (
         Worst(" "),
         Worst(" internal.config.kubernetes.io/a"),
         Worst(" config.kubernetes.io/path:"),
     ),
-    "functions.merge_files._ID_LINE": (Worst(" "), Worst(" config.k8s.io/id:")),
-    "functions.merge_files._EMPTY_ANNOTATIONS": (Worst(" "), Worst(" annotations:"), Worst(" ", " annotations:")),
+    "functions.merge_files._METADATA": (
+        Worst("metadata:"),
+        Worst("metadata:\n"),
+        Worst("\n"),
+    ),
     "functions.pipeline._SETTERS_OF_LINE": (Worst(" "), Worst(" # kpt-set: "), Worst("a", " # kpt-set: ")),
     "functions.places._PLAIN_VALUE": (
         Worst(": "),
         Worst(" ", ":"),
         Worst("a", ": 'b"),
     ),
+    "functions.merge_sides._API_VERSION": (
+        Worst("apiVersion: a"),
+        Worst(" ", "apiVersion:"),
+        Worst("a", "apiVersion: "),
+    ),
+    "functions.merge_sides._KIND": (Worst("kind: a"), Worst(" ", "kind:"), Worst("a", "kind: ")),
+    "functions.merge_sides._MAY_BE_KPTFILE": (Worst("kind"), Worst(" ", "kind"), Worst("kind: ")),
     "patch.patches._OPERATION": (
         Worst("}", "operation 1, "),
         Worst("operation 1, "),

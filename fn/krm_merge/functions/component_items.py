@@ -43,6 +43,7 @@ from krm_merge.krm import (
     is_list,
     list_items,
 )
+from krm_merge.merge import Member
 from krm_merge.text import (
     Entry,
     MappingNode,
@@ -53,7 +54,6 @@ from krm_merge.text import (
     read_wrapped,
     resolved,
     same,
-    text_of,
 )
 
 _OF_KONFLUX = frozenset(("IntegrationTestScenario", "ReleasePlan", "Release", "Snapshot"))
@@ -298,7 +298,7 @@ def write_items(
             continue
         free = free or FreeIndexes(resource_list, root)
         path = join(folder, f"{identity.name}.yaml")
-        resource_list.items.append(new_resource(text_of(tree), path, free.take(path)))
+        resource_list.items.append(new_resource(Member("", identity, tree, ""), path, free.take(path)))
     over = {id(item) for item in by_name.values()}
     resource_list.items[:] = [item for item in resource_list.items if id(item) not in over]
 

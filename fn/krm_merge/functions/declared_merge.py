@@ -6,14 +6,21 @@ Only `kpt fn render` says in which file of which package the functionConfig is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from posixpath import normpath
 
-from krm_merge.functions.merge_settings import fields_of
+from krm_merge.functions.merge_sides import PackageSides, fields_of
 from krm_merge.functions.places import place_of_item
 from krm_merge.krm import KPTFILE, LEGACY_PATH, PACKAGE_PATH, PATH, Resource, ResourceList
-from krm_merge.packages import CONDITION, File, Tree, config_digest, config_path_in, merge_records
-from krm_merge.startup import frozen
+from krm_merge.packages import (
+    CONDITION,
+    Lock,
+    config_digest,
+    config_path_in,
+    follow_version,
+    merge_records,
+    upstream_in,
+)
+from krm_merge.startup import frozen, replace
 from krm_merge.text import (
     NO_COMMENTS,
     MappingNode,
@@ -23,8 +30,8 @@ from krm_merge.text import (
     field_at,
     from_value,
     is_null,
-    mapping_in,
     same,
+    text_of,
     to_value,
 )
 
@@ -146,33 +153,52 @@ def own_kptfile(resource_list: ResourceList, package: str | None) -> Resource | 
     return None
 
 
-def with_declaration(declaration: PipelineMerge, side: Tree, local: Tree) -> Tree:
-    """Original or upstream with the declaration of the merge: it is of neither side, so that nothing removes it."""
-    if KPTFILE not in side or KPTFILE not in local:
-        return side
-    kptfile, functions = mapping_in(side[KPTFILE].data), _functions(mapping_in(local[KPTFILE].data))
-    at = next((at for at, node in enumerate(functions) if config_path_in(node) == declaration.file), None)
-    if kptfile is None or at is None:
-        return side
-    return {**side, KPTFILE: File(_with_function(kptfile, functions[at], functions[:at]).encode())}
+def keep_declaration(declaration: PipelineMerge, sides: PackageSides) -> None:
+    """Gives original and upstream the declaration of the merge: it is of neither side, so that nothing removes it."""
+    local = next((member.root for member in sides.local.kptfile_members if member.place == KPTFILE), None)
+    functions = _functions(local)
+    for at, function in enumerate(functions):
+        if config_path_in(function) != declaration.file:
+            continue
+        for side in (sides.original, sides.upstream):
+            side.kptfile_members = [
+                replace(member, root=_with_function(member.root, function, functions[:at]))
+                if member.place == KPTFILE
+                else member
+                for member in side.kptfile_members
+            ]
 
 
-def _with_function(kptfile: MappingNode, function: Node, before: Sequence[Node]) -> str:
+def _with_function(kptfile: MappingNode, function: Node, before: Sequence[Node]) -> MappingNode:
     """A Kptfile with one more function, behind the nearest of those before it."""
-    resource = Resource.from_tree(kptfile)
     path, value = config_path_in(function), to_value(function)
-    functions, mutators = _functions(kptfile), field_at(kptfile, *_MUTATORS)
-    if any(config_path_in(other) == path for other in functions):
-        return resource.text()
+    if any(config_path_in(other) == path for other in _functions(kptfile)):
+        return kptfile
+    # As a document of its own: it may be part of the functionConfig's text.
+    resource = Resource.from_document(text_of(kptfile))
+    functions, mutators = _functions(resource.root), field_at(resource.root, *_MUTATORS)
     if isinstance(mutators, SequenceNode):
         nearest = (
             other for earlier in reversed(before) for other in functions if same(to_value(other), to_value(earlier))
         )
         resource.editor.insert(mutators, from_value(value), next(nearest, None), NO_COMMENTS)
     elif mutators is None or is_null(mutators):
-        with suppress(KeyError):
+        try:
             resource.set(".".join(_MUTATORS), [value])
-    return resource.text()
+        except KeyError:
+            return kptfile
+    return resource.merged()
+
+
+def follow_upstream(kptfile: Resource, lock: Lock) -> str:
+    """Writes which version of its upstream a Kptfile has now, as `krm-merge update` does; returns why not, or ''."""
+    kptfile.settle(kptfile.data())
+    upstream = upstream_in(kptfile.root)
+    if upstream is None or (upstream.repository, upstream.directory) != (lock.repository, lock.directory):
+        return "names another upstream than the functionConfig; upstream and upstreamLock are left as they are"
+    follow_version(kptfile, lock.ref, lock)
+    kptfile.settle(kptfile.data())
+    return ""
 
 
 def _functions(kptfile: MappingNode | None) -> list[Node]:

@@ -1,35 +1,187 @@
-"""`kind: MergePackage`: three-way merge of a package.
+"""`kind: MergePackage`: three-way merge of a package; outcomes become items, each with its index (rules R2, L4).
 
-Original and upstream come from the functionConfig, local is the items. All three are merged as files, as
-`krm-merge update` does.
+Original and upstream come from the functionConfig, local is the items.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.functions import read_pipeline
-from krm_merge.functions.merge_files import ListedPackage, files_of, listed_identity
-from krm_merge.functions.merge_settings import FORMS, MergeSettings, fields_of, read_settings
-from krm_merge.krm import KPTFILE, PACKAGE_PATH, ResourceList, Result, Results
+from krm_merge.functions.merge_sides import (
+    FORMS,
+    MergeSettings,
+    PackageSides,
+    fields_of,
+    read_settings,
+    read_sides,
+)
+from krm_merge.functions.places import FreeIndexes, new_resource, place_of, place_of_item, root_package
+from krm_merge.krm import (
+    INDEX,
+    KPTFILE,
+    LEGACY_INDEX,
+    PACKAGE_PATH,
+    Resource,
+    ResourceList,
+    Result,
+    Results,
+    in_parallel,
+)
 from krm_merge.merge import (
     NOTHING_DECIDED,
+    Document,
+    Member,
     PackageDecisions,
     PackageMerger,
     Policy,
+    ResourceOutcome,
     WinningSide,
+    carry_out,
     in_document_order,
+    merge_order,
+    reaches,
+    report,
     winner_of,
 )
-from krm_merge.packages import Changes, File, MergedTree, Tree, merge_trees
 from krm_merge.safe_text import quantity
-from krm_merge.startup import group_by_key, replace
+from krm_merge.schema import Redaction
+from krm_merge.startup import group_by_key, pattern, replace
 
 if TYPE_CHECKING:
     from krm_merge.functions.declared_merge import PipelineMerge
     from krm_merge.packages import Lock
     from krm_merge.policy import PackagePolicy
+
+
+class DocumentIndexes:
+    """Assigns indexes to the items that a merge adds, and new indexes to the items after them."""
+
+    def __init__(self, free: FreeIndexes, sides: PackageSides, outcomes: Sequence[ResourceOutcome]) -> None:
+        """Reads the files that get new items; `free` are the indexes that the items of the list leave free."""
+        self._free = free
+        self._sides = sides
+        self._placed: dict[int, int] = {}
+        added = group_by_key((outcome.member.place, outcome) for outcome in outcomes if outcome.fate == "added")
+        gone = {id(outcome.local) for outcome in outcomes if outcome.fate == "deleted"}
+        for place, new in added.items():
+            if self._free.is_known(place):
+                self._place(place, new, outcomes, gone)
+
+    def of(self, outcome: ResourceOutcome) -> int:
+        """The index of an added item."""
+        index = self._placed.get(id(outcome))
+        return self._free.take(outcome.member.place) if index is None else index
+
+    def _place(
+        self, place: str, added: list[ResourceOutcome], outcomes: Sequence[ResourceOutcome], gone: set[int]
+    ) -> None:
+        sides = [_in_file(side.others, place) for side in self._sides]
+        rows = {id(m): at for at, o in enumerate(outcomes) for m in (o.original, o.upstream, o.local) if m is not None}
+        orders = [[(member, _key(member, rows)) for member in side] for side in sides]
+        members_by_key = {key: member for member, key in orders[2] if id(member) not in gone}
+        new = {_key(outcome.member, rows): outcome for outcome in added}
+        survivors = set(members_by_key) | set(new)
+        if any(len({key for _, key in side}) < len(side) for side in orders):
+            return
+        original, upstream, local = ([key for _, key in side] for side in orders)
+        order = merge_order(original, upstream, local, survivors)
+        index = -1
+        for key in order.keys:
+            if key in new:
+                index += 1
+                self._placed[id(new[key])] = index
+            else:
+                index = self._moved_behind(members_by_key[key], index)
+
+    def _moved_behind(self, member: Member, index: int) -> int:
+        """The index of a local item, increased if an added item before it has the same index."""
+        if member.index > index:
+            return member.index
+        resource = self._sides.resource(member)
+        for name in (INDEX, LEGACY_INDEX):
+            if name in resource.annotations:
+                resource.set(f'metadata.annotations["{name}"]', str(index + 1))
+        return index + 1
+
+
+def _in_file(documents: Iterable[Document], place: str) -> list[Member]:
+    """The resources of a file in their order."""
+    name = place.rpartition("/")[2].encode()
+    members = (document.member() for document in documents if name in document.data)
+    return sorted((m for m in members if m is not None and m.place == place), key=lambda member: member.index)
+
+
+def _key(member: Member, rows: dict[int, int]) -> Hashable:
+    """The identity of a resource on all sides."""
+    if (row := rows.get(id(member))) is not None:
+        return row
+    return member.identity, member.generate_name
+
+
+_SEPARATORS = pattern(r"\A(?:---[^\n]*\n|[ \t]*\n)*")
+
+
+def write_outcomes(
+    resource_list: ResourceList,
+    sides: PackageSides,
+    outcomes: Sequence[ResourceOutcome],
+    redactions: Sequence[Redaction] = (),
+) -> None:
+    """Applies the outcomes to the list and reports them; with an error among the decisions, only reports them.
+
+    `redactions` say what reports hide (M6).
+    """
+    refused = any(decision.severity == "error" for outcome in outcomes for decision in outcome.decisions)
+    added = [] if refused else [outcome for outcome in outcomes if outcome.fate == "added"]
+    free = FreeIndexes(resource_list, sides.root_package) if added else None
+    indexes = DocumentIndexes(free, sides, outcomes) if free is not None else None
+    merging = [] if refused else [outcome for outcome in outcomes if outcome.fate == "merged"]
+    parts = in_parallel(lambda part: [_merge_item(sides, outcome, redactions) for outcome in part], merging)
+    merged = dict(zip(map(id, merging), (item for part in parts for item in part), strict=True))
+    for outcome in outcomes:
+        member = outcome.member
+        resource = Resource.from_tree(member.root) if outcome.local is None else sides.resource(outcome.local)
+        if id(outcome) in merged:
+            data, results = merged[id(outcome)]
+            if data is not None:
+                resource.settle(data)
+            for result in results:
+                resource_list.results.add(result)
+            continue
+        if outcome.fate == "added" and indexes is not None:
+            resource = new_resource(member, member.place, indexes.of(outcome))
+            resource_list.items.append(resource)
+        elif outcome.fate == "deleted" and not refused:
+            resource_list.items.remove(resource)
+        report(outcome, resource, resource_list.results, redactions, refused=refused)
+
+
+def _merge_item(
+    sides: PackageSides, outcome: ResourceOutcome, redactions: Sequence[Redaction]
+) -> tuple[bytes | None, list[Result]]:
+    """The new bytes of an item, None if it is unchanged or cannot be written, and its results.
+
+    The item itself is not changed, as this may run in another process.
+    """
+    assert outcome.local is not None
+    resource, results = sides.resource(outcome.local), Results()
+    carry_out(resource, outcome, results, redactions, fit=partial(_indent_document, resource.column))
+    report(outcome, resource, results, redactions, refused=bool(results.errors))
+    data = resource.data() if resource.is_changed and not results.errors else None
+    resource.forget()
+    return data, list(results)
+
+
+def _indent_document(column: int, document: str) -> str:
+    """The text of a document in the lines of an item, indented to the column of the item's fields."""
+    text = _SEPARATORS.sub("", document, count=1).removesuffix("\n")
+    pad = " " * column
+    return "\n".join([pad + line if line.strip() else line for line in text.split("\n")]) + "\n"
+
 
 _MERGE_POLICY = b"MergePolicy"
 
@@ -85,7 +237,6 @@ _KEPT: Final[dict[WinningSide | None, str]] = {
 
 def _merge(resource_list: ResourceList) -> PackageDecisions:
     """What was decided; nothing where that is not possible, for which there is an error."""
-    results = resource_list.results
     if _has_nothing_to_do(resource_list):
         return NOTHING_DECIDED
     declaration = _declaration(resource_list)
@@ -96,100 +247,44 @@ def _merge(resource_list: ResourceList) -> PackageDecisions:
         if declared_merge.is_made(declaration, resource_list):
             return NOTHING_DECIDED
     settings = read_settings(resource_list)
-    package = _read_package(resource_list, settings)
-    if package is None:
+    sides = read_sides(resource_list, settings)
+    if sides is None:
         return NOTHING_DECIDED
-    sides: list[Tree] = [files_of(side) for side in (package.original, package.upstream)]
-    local = files_of(package.local)
     if declaration is not None:
-        sides = [declared_merge.with_declaration(declaration, side, local) for side in sides]
-    of_package, policy = _read_policies(local, settings)
+        declared_merge.keep_declaration(declaration, sides)
+    package, policy = _read_policies(resource_list, settings)
+    if policy is None:
+        return NOTHING_DECIDED
     merger = PackageMerger(policy, smart=settings.smart, list_keys=settings.list_keys, read_pipeline=read_pipeline)
-    merged = merge_trees(sides[0], sides[1], local, merger)
-    _report(merged, package, settings, of_package, results)
-    if results.errors:
-        return merged.decided
-    changes = merged.changes
-    if settings.lock is not None:
-        changes = _follow_upstream(local, changes, settings.lock, results)
-    changed = package.write(changes)
-    if declaration is not None:
-        declared_merge.record_merge(declaration, resource_list, changed, _count_unchosen(merged.decided, policy))
-    return merged.decided
-
-
-def _report(
-    merged: MergedTree,
-    package: ListedPackage,
-    settings: MergeSettings,
-    of_package: PackagePolicy | None,
-    results: Results,
-) -> None:
-    """Reports what was decided, rules of the functionConfig that match nothing, and stale choices of the package."""
-    for result in merged.results:
-        if result.rule == "R5":
-            # Text is no item.
-            message = result.message.removesuffix("; merged as text")
-            results.add(replace(result, severity="error", message=message))
-        elif result.rule != "G" or package.has_files:
-            # Of other lists nobody knows which files the package has (law G).
-            results.add(result)
-    for number in range(len(settings.policy.rules)):
-        if number not in merged.reached:
-            message = f"functionConfig: rules[{number}] matches nothing in the package; check its kind, name and path"
-            results.warning(message, path=f"rules[{number}]")
-    if of_package is not None:
-        from krm_merge.policy import stale_messages
-
-        for message in stale_messages(of_package, [merged.decided]):
-            results.info(message, file=of_package.file)
-
-
-def _read_package(resource_list: ResourceList, settings: MergeSettings) -> ListedPackage | None:
-    """The three versions; None where they cannot be merged, for which there is an error."""
-    results = resource_list.results
-    for name, node in (("original", settings.original), ("upstream", settings.upstream)):
-        if node is None and not any((error.path or "").endswith(name) for error in results.errors):
-            results.error(f"functionConfig: {name} is missing; {FORMS}", path=name)
-    if settings.original is None or settings.upstream is None:
-        return None
-    package = ListedPackage(resource_list, settings.original, settings.upstream)
-    if not results.errors:
-        _check(package, results)
-    return None if results.errors else package
-
-
-def _check(package: ListedPackage, results: Results) -> None:
-    sides = {"original": package.original, "upstream": package.upstream, "local": package.local}
-    for name, side in sides.items():
-        for path, count in Counter(document.path for document in side if document.is_kptfile).items():
-            if count > 1:
-                what = "two root Kptfiles" if path == KPTFILE else "two Kptfiles"
-                where = "the items" if name == "local" else f"functionConfig: {name}"
-                results.error(f"{path}: {where} hold {what}; each package has one", file=path)
-    has_kptfile = {name: any(document.is_kptfile for document in side) for name, side in sides.items()}
-    whole = [name for name in ("original", "upstream") if not all(document.is_kptfile for document in sides[name])]
-    for name in ("original", "upstream"):
-        # K4: a whole package need not have one.
-        if not has_kptfile[name] and len(whole) < 2:
-            kinds = ", ".join(listed_identity(document.data).kind for document in sides[name])
-            results.error(
-                f"functionConfig: {name} holds {kinds or 'nothing'}; a Kptfile (kpt.dev/v1) is expected", path=name
-            )
-    if len(whole) == 1:
-        results.info(
-            f"functionConfig: {whole[0]} holds a whole package, the other side only Kptfiles; "
-            "all other resources count as missing there"
-        )
-    if not has_kptfile["local"] and (has_kptfile["original"] or has_kptfile["upstream"]):
-        results.error(
-            "Kptfile: no Kptfile (kpt.dev/v1) among the items; run on a package, as `kpt fn eval DIR` does",
-            file=KPTFILE,
-        )
-    elif whole and all(document.is_kptfile for document in package.local):
+    if sides.has_whole_packages and not sides.local.others:
         # With selectors only Kptfiles may be present: then nothing else is merged, added or deleted.
-        results.info("functionConfig: the items are only Kptfiles, so nothing else is merged")
-        package.keep_only_kptfiles()
+        resource_list.results.info("functionConfig: the items are only Kptfiles, so nothing else is merged")
+        for side in sides:
+            side.is_whole = False
+    files = None
+    if sides.has_files:
+        # A Kptfile alone does not pay for these imports.
+        from krm_merge.functions.merge_files import PackageFiles
+
+        files = PackageFiles(resource_list, sides, policy)
+    before = _data_by_place(resource_list, sides) if declaration is not None else {}
+    merged = merger.run(*sides)
+    if resource_list.results.errors:
+        return NOTHING_DECIDED
+    outcomes = merged.outcomes(sides.remaining_places(merged.resources))
+    write_outcomes(resource_list, sides, outcomes, policy.redactions)
+    of_files = files.complete(outcomes) if files is not None and not resource_list.results.errors else []
+    decided = PackageDecisions(outcomes, of_files)
+    _report_notices(resource_list, sides, settings.policy, package, decided)
+    if resource_list.results.errors:
+        return decided
+    if settings.lock is not None:
+        _follow_upstream(resource_list, sides, settings.lock)
+    if declaration is not None:
+        after = _data_by_place(resource_list, sides)
+        changed = sum(before.get(place) != after.get(place) for place in before | after)
+        declared_merge.record_merge(declaration, resource_list, changed, _count_unchosen(decided, policy))
+    return decided
 
 
 def _declaration(resource_list: ResourceList) -> PipelineMerge | None:
@@ -209,6 +304,10 @@ def _declaration(resource_list: ResourceList) -> PipelineMerge | None:
     return declaration
 
 
+def _data_by_place(resource_list: ResourceList, sides: PackageSides) -> dict[Hashable, bytes]:
+    return {place_of_item(item, sides.root_package): item.data() for item in resource_list.items}
+
+
 def _count_unchosen(decided: PackageDecisions, policy: Policy) -> int:
     """How many conflicts took a side that neither a rule nor a choice names."""
     from krm_merge.report import records_of
@@ -216,23 +315,13 @@ def _count_unchosen(decided: PackageDecisions, policy: Policy) -> int:
     return sum(record.settled_by == "policy" for record in records_of([decided], policy))
 
 
-def _follow_upstream(local: Tree, changes: Changes, lock: Lock, results: Results) -> Changes:
-    """The changes, with the version of its upstream that the Kptfile has now, as `krm-merge update` writes it (K2)."""
-    from krm_merge.packages import Changed, KptfileText
+def _follow_upstream(resource_list: ResourceList, sides: PackageSides, lock: Lock) -> None:
+    from krm_merge.functions.declared_merge import follow_upstream, own_kptfile
 
-    file = Changed(local, changes).get(KPTFILE)
-    kptfile = None if file is None else KptfileText(file.data, KPTFILE)
-    upstream = None if kptfile is None else kptfile.upstream
-    address = None if upstream is None else (upstream.repository, upstream.directory)
-    if kptfile is None or address != (lock.repository, lock.directory):
-        problem = (
-            "is not among the items"
-            if kptfile is None
-            else "names another upstream than the functionConfig; upstream and upstreamLock are left as they are"
-        )
-        results.warning(f"{KPTFILE}: {problem}", file=KPTFILE, rule="K2")
-        return changes
-    return {**changes, KPTFILE: File(kptfile.following(lock.ref, lock, None))}
+    kptfile = own_kptfile(resource_list, sides.root_package)
+    problem = "is not among the items" if kptfile is None else follow_upstream(kptfile, lock)
+    if problem:
+        resource_list.results.warning(f"{KPTFILE}: {problem}", file=KPTFILE, rule="K2")
 
 
 def _has_nothing_to_do(resource_list: ResourceList) -> bool:
@@ -247,12 +336,46 @@ def _has_nothing_to_do(resource_list: ResourceList) -> bool:
     return True
 
 
-def _read_policies(local: Tree, settings: MergeSettings) -> tuple[PackagePolicy | None, Policy]:
-    """The package's own MergePolicy, if it may have one, and the combined policy (M3). Raises PolicyError."""
-    if not any(_MERGE_POLICY in file.data for path, file in local.items() if "/" not in path):
+def _read_policies(resource_list: ResourceList, settings: MergeSettings) -> tuple[PackagePolicy | None, Policy | None]:
+    """The package's own MergePolicy, if it has one, and the combined policy (M3); None if the package's is invalid."""
+    items = [item for item in resource_list.items if _MERGE_POLICY in item.slice.data]
+    if not items:
         return None, settings.policy
-    from krm_merge.policy import combine, find_policy
+    from krm_merge.policy import NO_POLICY, combine, is_policy, read_policy
 
-    package = find_policy(local)
+    root = root_package(resource_list)
+    places = ((place_of(item.annotations, root) or "", item) for item in items)
+    policies = [(place, item.root) for place, item in places if "/" not in place and is_policy(item.root)]
+    try:
+        if len(policies) > 1:
+            raise KrmMergeError(
+                f"{policies[1][0]}: a second MergePolicy; the package has one in {policies[0][0]}, keep one"
+            )
+        package = read_policy(policies[0][0] or "MergePolicy", policies[0][1]) if policies else NO_POLICY
+    except KrmMergeError as error:
+        resource_list.results.error(str(error), file=policies[0][0] or None)
+        return None, None
     option = settings.policy.on_conflict if settings.is_policy_given else None
     return package, combine(option, settings.policy.rules, package, settings.policy.redactions)
+
+
+def _report_notices(
+    resource_list: ResourceList,
+    sides: PackageSides,
+    policy: Policy,
+    package: PackagePolicy | None,
+    decided: PackageDecisions,
+) -> None:
+    """Reports rules of the functionConfig (`policy`) that match nothing, and stale choices of the package's policy."""
+    members = sides.members if policy.rules else []
+    for number, rule in enumerate(policy.rules):
+        if not reaches(rule, members):
+            resource_list.results.warning(
+                f"functionConfig: rules[{number}] matches nothing in the package; check its kind, name and path",
+                path=f"rules[{number}]",
+            )
+    if package is not None:
+        from krm_merge.policy import stale_messages
+
+        for message in stale_messages(package, [decided]):
+            resource_list.results.info(message, file=package.file)

@@ -16,8 +16,10 @@ from krm_merge.krm import (
     ResourceError,
     ResourceList,
 )
+from krm_merge.merge import Member
 from krm_merge.schema import is_bookkeeping
 from krm_merge.startup import pattern
+from krm_merge.text import text_of
 
 _PLAIN_VALUE = pattern(rb""": *(['"]?)([^'"#\s]+)\1 *$""", re.MULTILINE)
 
@@ -65,6 +67,10 @@ class FreeIndexes:
             if path is not None:
                 self._next[path] = max(self._next.get(path, 0), index + 1)
 
+    def is_known(self, path: str) -> bool:
+        """Whether the file holds items."""
+        return path in self._next
+
     def take(self, path: str) -> int:
         """The index of one more document of the file."""
         index = self._next.get(path, 0)
@@ -111,9 +117,9 @@ def set_place(item: Resource, path: str, index: int, root: str | None) -> None:
             item.set(f'metadata.annotations["{name}"]', value)
 
 
-def new_resource(text: str, path: str, index: int) -> Resource:
-    """A resource of a text, as the document `index` of the file `path`."""
-    resource = Resource.from_document(text)
+def new_resource(member: Member, path: str, index: int) -> Resource:
+    """A resource of upstream's text, as the document `index` of the file `path`."""
+    resource = Resource.from_document(text_of(member.root))
     for name in resource.annotations:
         if is_bookkeeping(name):
             resource.remove(f'metadata.annotations["{name}"]')

@@ -46,9 +46,10 @@ from krm_merge.krm import (
     Results,
 )
 from krm_merge.limits import CopiedInAll
+from krm_merge.merge import Member
 from krm_merge.safe_text import abridge
 from krm_merge.startup import group_by_key
-from krm_merge.text import Change, KeysOf, MappingNode, Object, from_value, same, text_of, to_value
+from krm_merge.text import Change, KeysOf, MappingNode, Object, from_value, same, to_value
 from krm_merge.transform.plugins.sources import InlinePlugin, PluginDirectory
 from krm_merge.transform.protocol import equal, pointer_text
 from krm_merge.transform.runner import Runner, RunOutcome
@@ -348,7 +349,7 @@ def transform_items(resource_list: ResourceList, transformation: Transformation)
         items, root = resource_list.items, root_package(resource_list)
         free = FreeIndexes(resource_list, root)
         for _, new, path in added_resources(summaries, transformation, items, results, copied, root):
-            items.append(new_resource(text_of(new.root), path, free.take(path)))
+            items.append(new_resource(Member("", new.identity, new.root, ""), path, free.take(path)))
     if not results.errors:
         renames = (rename for summary in summaries for rename in summary.renames)
         report_renames(resource_list.items, renames, results)

@@ -12,7 +12,6 @@ from krm_merge.startup import lazy_interface
 if TYPE_CHECKING:
     from krm_merge.packages.files.disk import collect_notes as collect_notes
     from krm_merge.packages.files.disk import note as note
-    from krm_merge.packages.files.disk import packages_below as packages_below
     from krm_merge.packages.files.disk import state_file as state_file
     from krm_merge.packages.files.disk import write_file as write_file
     from krm_merge.packages.files.disk import write_tree as write_tree
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from krm_merge.packages.files.tree import is_json as is_json
     from krm_merge.packages.files.tree import is_kptfile as is_kptfile
     from krm_merge.packages.files.tree import leads_out as leads_out
+    from krm_merge.packages.files.tree import packages_below as packages_below
     from krm_merge.packages.files.tree import read_file as read_file
     from krm_merge.packages.files.tree import reason as reason
     from krm_merge.packages.git import MODES as MODES
@@ -56,11 +56,14 @@ if TYPE_CHECKING:
     from krm_merge.packages.kptfile import config_digest as config_digest
     from krm_merge.packages.kptfile import config_path_in as config_path_in
     from krm_merge.packages.kptfile import declared_merges as declared_merges
+    from krm_merge.packages.kptfile import follow_version as follow_version
     from krm_merge.packages.kptfile import is_version as is_version
     from krm_merge.packages.kptfile import merge_function_config as merge_function_config
     from krm_merge.packages.kptfile import merge_records as merge_records
     from krm_merge.packages.kptfile import remove_function as remove_function
     from krm_merge.packages.kptfile import same_major as same_major
+    from krm_merge.packages.kptfile import upstream_in as upstream_in
+    from krm_merge.packages.merge.moved import follow as follow
     from krm_merge.packages.merge.other_files import MARKER_SIZE as MARKER_SIZE
     from krm_merge.packages.merge.other_files import lines_of_conflicts as lines_of_conflicts
     from krm_merge.packages.merge.other_files import marked_changes as marked_changes
@@ -74,10 +77,12 @@ if TYPE_CHECKING:
     from krm_merge.packages.merge.trees import ALL_TAKEN as ALL_TAKEN
     from krm_merge.packages.merge.trees import MergedTree as MergedTree
     from krm_merge.packages.merge.trees import differences as differences
+    from krm_merge.packages.merge.trees import keep_references as keep_references
     from krm_merge.packages.merge.trees import merge_trees as merge_trees
     from krm_merge.packages.models import Kptfile as Kptfile
     from krm_merge.packages.models import Vendorfile as Vendorfile
     from krm_merge.packages.references.edits import list_files as list_files
+    from krm_merge.packages.references.edits import list_new_files as list_new_files
     from krm_merge.packages.references.graph import PackageGraph as PackageGraph
     from krm_merge.packages.references.graph import is_naming as is_naming
     from krm_merge.packages.update import NewAddressError as NewAddressError
@@ -90,22 +95,23 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_interface(
     __name__,
     {
-        "files.disk": "collect_notes note packages_below state_file write_file write_tree",
+        "files.disk": "collect_notes note state_file write_file write_tree",
         "files.journal": "Journal",
         "files.tree": "Changed Changes Directory File PackageError RefusedError Subtree Tree "
-        "UnavailableError belongs folders_around holds_resources is_json is_kptfile leads_out read_file "
+        "UnavailableError belongs folders_around holds_resources is_json is_kptfile leads_out packages_below read_file "
         "reason",
         "git": "CommittedFiles GitRepositories MODES Version files_of git_difference ignored_files uncommitted_files",
         "git_cache": "GitCache",
         "kpt": "has_image updated_by_kpt",
         "kptfile": "CONDITION CONFIG_FILE DeclaredMerge KptfileText Lock STRATEGIES Upstream add_function "
-        "config_digest config_path_in declared_merges is_version merge_function_config merge_records "
-        "remove_function same_major",
+        "config_digest config_path_in declared_merges follow_version is_version merge_function_config merge_records "
+        "remove_function same_major upstream_in",
+        "merge.moved": "follow",
         "merge.other_files": "MARKER_SIZE lines_of_conflicts marked_changes",
         "merge.side": "CommonTree KRMIGNORE PackageVersion as_fetched broken_files config_paths path_of",
-        "merge.trees": "ALL_TAKEN MergedTree differences merge_trees",
+        "merge.trees": "ALL_TAKEN MergedTree differences keep_references merge_trees",
         "models": "Kptfile Vendorfile",
-        "references.edits": "list_files",
+        "references.edits": "list_files list_new_files",
         "references.graph": "PackageGraph is_naming",
         "update": "NewAddressError Repositories Updated own_packages update_package without_own_packages",
     },

@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.functions import merge_settings as config
+from krm_merge.functions import merge_sides as config
 from krm_merge.functions import process
-from krm_merge.functions.merge_settings import MergeSettings, read_settings
+from krm_merge.functions.merge_sides import MergeSettings, read_settings
 from krm_merge.krm import ResourceList, parse_path
 from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.package.merger import ListKeys
@@ -260,4 +260,4 @@ def test_an_object_whose_metadata_is_no_mapping_is_refused(metadata: str, field:
     outcome = process(yaml.safe_dump({**head, "items": [item], "functionConfig": config}).encode())
     assert outcome.exit_code == 1
     messages = [result["message"] for result in yaml.safe_load(outcome.output)["results"]]
-    assert f"functionConfig: original: document 1: it has no mapping in {field}" in messages
+    assert f"functionConfig: original: document 1 has no mapping in {field}" in messages

@@ -343,7 +343,7 @@ def test_documents_that_are_no_objects_are_refused(document: str, side: str) -> 
     packages[side] += f"---\n{document}\n"
     done = Done(request([kptfile(LOCAL, path="Kptfile")], merge_package(**packages)))
     assert done.exit_code == 1
-    assert any(f"{side}: document 2: it is not a Kubernetes object" in message for message in done.messages("error"))
+    assert any(f"{side}: document 2 is not a Kubernetes object" in message for message in done.messages("error"))
 
 
 def test_a_kptfile_with_a_complex_key() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import yaml
+from benchmarks.shapes import SHAPES, package
 
 from kptfiles import resource_list
 from krm_merge.functions import process
+from krm_merge.krm import program
 from krm_merge.text.reading.nodes import MappingNode, to_value
 from krm_merge.text.reading.reader import read
 
@@ -64,24 +67,6 @@ def test_a_local_copy_in_another_file_does_not_take_the_change() -> None:
     local = [kptfile(), config_map("x", "a", "base/x.yaml"), config_map("x", "a", "x.yaml")]
     values, _ = merge(local, [kptfile(), config_map("x", "a", "x.yaml")], [kptfile(), config_map("x", "b", "x.yaml")])
     assert values == {"base/x.yaml#x": "a", "x.yaml#x": "b"}
-
-
-def test_items_of_one_file_without_an_index_keep_their_places_in_the_list() -> None:
-    local = [kptfile(), *(config_map(name, "a", "f.yaml") for name in "xyz")]
-    upstream = [*local[:1], config_map("x", "b", "f.yaml"), *local[2:]]
-    outcome = process(resource_list(local, "---\n".join(local), "---\n".join(upstream)))
-    assert outcome.exit_code == 0, outcome.message
-    items = outcome.output.decode().partition("functionConfig:")[0]
-    expected = resource_list([kptfile(), upstream[1], *local[2:]], "", "").decode().partition("functionConfig:")[0]
-    assert items == expected
-
-
-def test_an_item_keeps_a_dash_alone_on_its_line_and_a_comment_left_of_its_fields() -> None:
-    before = config_map("x", "a", "x.yaml")
-    data = resource_list([kptfile(), before], f"{kptfile()}---\n{before}", f"{kptfile()}---\n{before[:-2]}b\n")
-    data = data.replace(b"- apiVersion: v1\n", b"-\n  apiVersion: v1\n", 1).replace(b"  data:", b"# left\n  data:", 1)
-    items = process(data).output.partition(b"functionConfig:")[0]
-    assert items == data.partition(b"functionConfig:")[0].replace(b"a: a", b"a: b")
 
 
 def test_the_summary_counts_a_whole_resource_for_the_side_that_is_kept() -> None:
@@ -189,6 +174,21 @@ def test_comments_alone_come_from_upstream(value: str, ids: str) -> None:
     assert f"\n    a: {value} # why\n" in output
     assert "/id: '1'" not in output
     assert "comments only, as upstream has them" in output
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_all_processors_give_what_one_gives(refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = "".join(package(replace(SHAPES["mixed"], percent=100, conflict=True), 16)).encode()
+    if refused:
+        data += b"  onConflict: fail\n"
+    monkeypatch.setattr(program, "processors", lambda: 3)
+    outcomes = []
+    for worth_it in (10**9, 2):
+        monkeypatch.setattr(program, "WORTH_IT", worth_it)
+        outcomes.append(process(data))
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0].exit_code == int(refused), outcomes[0].message
+    assert outcomes[0].output.count(b"\n- message: ") >= 16
 
 
 def test_what_a_pipeline_wrote_is_no_local_edit_of_versions_that_are_lists_of_objects() -> None:

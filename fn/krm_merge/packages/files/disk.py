@@ -15,16 +15,7 @@ from pathlib import Path
 from threading import Thread
 
 from krm_merge import interrupts
-from krm_merge.krm import KPTFILE
-from krm_merge.packages.files.tree import (
-    File,
-    PackageError,
-    Tree,
-    UnavailableError,
-    belongs,
-    reason,
-    refuse_repositories,
-)
+from krm_merge.packages.files.tree import File, PackageError, Tree, UnavailableError, reason, refuse_repositories
 from krm_merge.posix import StateFile, file_locks, is_own, keep_owner, state_directory, temporary_directory
 
 _AT_ONCE = 8
@@ -49,17 +40,6 @@ def note(what: str) -> None:
     notes = _noted.get()
     if notes is not None:
         notes.append(what)
-
-
-def packages_below(directory: Path) -> Iterator[Path]:
-    """The directories with a Kptfile: this one, and those below it. Raises PackageError where there is no directory."""
-    if not directory.is_dir():
-        raise PackageError(f"{directory}: there is no such directory")
-    for folder, inside, files in os.walk(directory):
-        # os.walk descends into what is left in this list.
-        inside[:] = sorted(name for name in inside if belongs(name))
-        if KPTFILE in files:
-            yield Path(folder)
 
 
 ASIDE = ".aside"

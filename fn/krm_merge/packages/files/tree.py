@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from posixpath import basename, dirname, join, normpath
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm import KPTFILE
 from krm_merge.safe_text import without_credentials
 from krm_merge.startup import frozen, pattern
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Mode: TypeAlias = Literal["file", "executable", "link"]
 
@@ -263,6 +261,17 @@ class Directory(Mapping[str, File]):
     def __len__(self) -> int:
         """How many files there are."""
         return len(self._modes)
+
+
+def packages_below(directory: Path) -> Iterator[Path]:
+    """The directories with a Kptfile: this one, and those below it. Raises PackageError where there is no directory."""
+    if not directory.is_dir():
+        raise PackageError(f"{directory}: there is no such directory")
+    for folder, inside, files in os.walk(directory):
+        # os.walk descends into what is left in this list.
+        inside[:] = sorted(name for name in inside if belongs(name))
+        if KPTFILE in files:
+            yield Path(folder)
 
 
 def read_file(path: Path, mode: Mode = "file") -> File:
