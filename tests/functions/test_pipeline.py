@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from benchmarks.shapes import SHAPES, package
 
 from krm_merge import MergedPackage, merge_packages
 from krm_merge.functions import process
@@ -338,3 +339,12 @@ def test_the_function_knows_the_pipeline_too() -> None:
     results = yaml.safe_load(outcome.output)
     assert "Deployment" not in [value["kind"] for value in results["items"]]
     assert not [r for r in results.get("results", ()) if r["severity"] != "info"]
+
+
+def test_rendered_resources_are_known_where_a_list_names_no_files() -> None:
+    merged = yaml.safe_load(process("".join(package(SHAPES["rendered-all-edited"], 16)).encode()).output)
+    assert {result["severity"] for result in merged["results"]} == {"info"}
+    namespaces = {item["metadata"].get("namespace") for item in merged["items"] if item["kind"] != "Kptfile"}
+    tags = {item["metadata"]["annotations"]["example.com/tag"] for item in merged["items"] if item["kind"] != "Kptfile"}
+    assert namespaces >= {"prod"}
+    assert tags == {"v2"}
