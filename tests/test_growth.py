@@ -38,7 +38,7 @@ def exponent(inputs: list[str]) -> float:
 def test_work_grows_with_the_number_of_resources(name: str) -> None:
     shape = SHAPES[name]
     # Each doubling adds the same kinds: there are eight of them, and of a hundred resources the first ones change.
-    smallest = 100 if shape.percent < 100 else 8
+    smallest = 200 if shape.percent < 100 else 8
     assert exponent(["".join(package(shape, smallest * times)) for times in (1, 2, 4)]) < MOST
 
 

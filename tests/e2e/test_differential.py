@@ -191,7 +191,7 @@ def service(kind: str, address: str) -> str:
 CASES = [
     Case(
         "One side removed all fields of a mapping, or the mapping itself",
-        "leaves an empty `{}` behind; if the mapping had a comment, the file is no YAML any more",
+        "leaves an empty `{}` behind; if the mapping had a comment, the file is no longer YAML",
         "removes the mapping",
         "V3",
         "v1 Pod",
@@ -509,16 +509,16 @@ PAGE_HEAD = """\
 # Differences from kpt
 
 Where upstream and local changed or added different scalar fields, and neither removed anything, `krm-merge update` and
-`kpt pkg update` make the same package, which a test compares on random packages. Elsewhere they differ as these tables
-say: each row was tried with both programs (`tests/e2e/test_differential.py`, with kpt 1.0.0-beta.56). There krm-merge
-runs with `--function-identity document`, as kpt recognises functions; with its default, `smart`, what F6 and
-F7 say comes on top. The numbers are those of the [rules](rules.md).
+`kpt pkg update` make the same package; a test compares them on random packages. Elsewhere they differ as these tables
+say. Each row was tried with both programs (`tests/e2e/test_differential.py`, kpt 1.0.0-beta.56), krm-merge with
+`--function-identity document`, which recognises functions as kpt does; its default, `smart`, adds what F6 and F7 say.
+The numbers are those of the [rules](rules.md).
 
-`krm-merge compare PKG@REF` says what you would lose in a package of yours, with the kpt that you have
+`krm-merge compare PKG@REF` shows what your kpt would lose in your own package
 ([command line](command-line.md#krm-merge-compare)).
 
 The tables are about values and the order of lists, not about comments and layout, which krm-merge keeps and kpt
-writes anew in part; `compare --diff` shows these, too.
+partly rewrites; `compare --diff` shows these, too.
 """
 
 

@@ -187,7 +187,7 @@ class Secrecy:
         if self.is_whole and (len(path) < 2 or path[0] != "metadata" or path[1] not in _OPEN_FIELDS):
             return True
         present = [value for value in values if value is not None]
-        if present and all(isinstance(value, _NODES) and value.source in self._open_texts for value in present):
+        if present and self._open_texts and all(map(self._is_of_open_text, present)):
             # To look through all values takes as long as merging them; most resources hold none of the words.
             return False
         scope = self._scope
@@ -211,6 +211,11 @@ class Secrecy:
             not self._scope and len(texts) == len(self._roots) and not any(_may_hide(source.text) for source in texts)
         )
         return texts if is_open else ()
+
+    def _is_of_open_text(self, value: Any) -> bool:
+        # A collection without a text is made of nodes of the sides.
+        is_made = isinstance(value, MappingNode | SequenceNode) and value.source is None
+        return is_made or (isinstance(value, _NODES) and value.source in self._open_texts)
 
     def values(self) -> list[Any]:
         """The hidden values of all sides."""

@@ -76,9 +76,10 @@ def merge_document(
     """
     by_lines = None if original is None else _by_lines(original, upstream, local, fields.schema)
     has_choices = bool(fields.policy.resolutions.all)
-    if original is not None and rendered is not None and (by_lines is None or has_choices):
-        members = rendered(original, upstream)
-        if members:
+    if original is not None and rendered is not None:
+        # What somebody chose, and whether local left alone what upstream moved (R2), is seen without functions alone.
+        is_asked = has_choices or original.place != upstream.place
+        if (by_lines is None or is_asked) and (members := rendered(original, upstream)):
             return merge_document(members[0], members[1], local, fields, members[0].root)
     if by_lines is None:
         return _by_fields(original, upstream, local, fields, before)

@@ -283,9 +283,8 @@ def share_something(theirs: Sequence[Node], ours: Sequence[Node]) -> bool:
     if have_one_option(theirs, ours) or not _names_in(theirs).isdisjoint(_names_in(ours)):
         return True
     mappings = [[item for item in side if isinstance(item, MappingNode)] for side in (theirs, ours)]
-    pairs = product(*mappings)
     # Of more nobody can say it in reasonable time: it is asked.
-    return len(mappings[0]) * len(mappings[1]) > MOST_COMPARED or any(starmap(_share_half, pairs))
+    return len(mappings[0]) * len(mappings[1]) > MOST_COMPARED or any(starmap(_share_half, product(*mappings)))
 
 
 def _names_in(items: Sequence[Node]) -> set[tuple[str, Canonical]]:

@@ -399,7 +399,6 @@ def _has_quoted_words(node: Node) -> bool:
 
 def is_requoted(first: Node, second: Node) -> bool:
     """Whether quotes round a word that YAML 1.1 reads as a boolean or a number are all that differs in equal values."""
-    # Of nearly all values neither text has such words.
     if not (_has_quoted_words(first) or _has_quoted_words(second)):
         return False
     if isinstance(first, Scalar) and isinstance(second, Scalar):
