@@ -245,6 +245,12 @@ def test_items_between_brackets_become_items_of_a_block(text: str) -> None:
     assert yaml.safe_load(parts.fields["functionConfig"]) == {"functionConfig": {"d": 1}}
 
 
+def test_a_number_sign_in_json_is_no_comment() -> None:
+    parts = cut_items(json.dumps({"kind": "X", "items": [{"a": "b # c"}], "functionConfig": {"d": "# e"}}).encode())
+    assert [yaml.safe_load(part.data) for part in parts.items or []] == [[{"a": "b # c"}]]
+    assert yaml.safe_load(parts.fields["functionConfig"]) == {"functionConfig": {"d": "# e"}}
+
+
 def test_plain_items_are_proved_and_others_are_not() -> None:
     parts = cut_items(list_of("- a: 'x'\n  b: [1, {c: d}]\n- a: 'x\n    y'\n- a: &b 1\n"))
     assert parts.items == [

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from krm_merge.text.cut import Slice as Slice
     from krm_merge.text.cut import cut_items as cut_items
     from krm_merge.text.cut import has_open_end as has_open_end
+    from krm_merge.text.cut import is_json as is_json
     from krm_merge.text.document import Rendered as Rendered
     from krm_merge.text.document import document_text as document_text
     from krm_merge.text.document import rendered
@@ -122,7 +123,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_interface(
     __name__,
     {
-        "cut": "Cut Slice cut_items has_open_end",
+        "cut": "Cut Slice cut_items has_open_end is_json",
         "document": "Rendered document_text rendered text_of with_separators_of without_separators written yaml_of",
         "editing.change": "Change KeysOf",
         "editing.editor": "Editor",

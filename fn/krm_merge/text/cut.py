@@ -190,16 +190,29 @@ def _cut_anew(data: bytes) -> Cut:
     items = root.get("items")
     if items is not None and not isinstance(items, SequenceNode) and not is_null(items):
         raise TextError("items is not a list")
-    # Written anew, comments would be lost, and what is in blocks already would change.
-    is_json = root.flow or (isinstance(items, SequenceNode) and items.flow)
+    # Written anew, comments would be lost, which JSON has none of, and what is in blocks already would change.
+    has_brackets = root.flow or (isinstance(items, SequenceNode) and items.flow)
     cut = None
-    if is_json and "#" not in text:
-        # JSON has keys in quotes, which the cut does not read.
+    if has_brackets and ("#" not in text or is_json(text)):
         fields = [Entry(from_value(key_text(entry.key)), _as_block(resolved(entry.value))) for entry in root.entries]
         cut = _cut_fast(written(MappingNode.new(False, fields)).encode())
     if cut is None:
         raise TextError("the list is written in an unusual way; write it as kpt does, or as JSON")
     return cut
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is an object or a list of JSON."""
+    # By the first sign: parsing each text would take long, and a number alone is JSON, too.
+    if not text.lstrip().startswith(("{", "[")):
+        return False
+    import json
+
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _as_block(node: Node) -> Node:

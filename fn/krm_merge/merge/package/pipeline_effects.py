@@ -51,10 +51,8 @@ def with_pipeline_effects(
     if _is_same(effects, before):
         return []
     assert isinstance(effects, dict)
-    carried = [carried_change(member.value, before, effects, schema) for member in others]
-    return [
-        _edited(member, value, schema) for member, value in zip((original, *others), (effects, *carried), strict=True)
-    ]
+    carried = [(member, carried_change(member.value, before, effects, schema)) for member in others]
+    return [_edited(member, value, schema) for member, value in [(original, effects), *carried]]
 
 
 def carried_change(value: Object, before: Object, after: Object, schema: Schema) -> Object:

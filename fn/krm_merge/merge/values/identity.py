@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from itertools import product, starmap
+from itertools import product
 from typing import Final, TypeAlias
 
 from krm_merge.krm import FieldPath, Step, generate_name_of, identity_of
@@ -284,16 +284,15 @@ def share_something(theirs: Sequence[Node], ours: Sequence[Node]) -> bool:
         return True
     mappings = [[item for item in side if isinstance(item, MappingNode)] for side in (theirs, ours)]
     # Of more nobody can say it in reasonable time: it is asked.
-    return len(mappings[0]) * len(mappings[1]) > MOST_COMPARED or any(starmap(_share_half, product(*mappings)))
+    return len(mappings[0]) * len(mappings[1]) > MOST_COMPARED or any(
+        2 * _count_equal(first, second) >= min(len(first.fields), len(second.fields))
+        for first, second in product(*mappings)
+    )
 
 
 def _names_in(items: Sequence[Node]) -> set[tuple[str, Canonical]]:
     names = ((name, item.get(name)) for item in items if isinstance(item, MappingNode) for name in NAME_FIELDS)
     return {(name, value.canonical) for name, value in names if value is not None}
-
-
-def _share_half(first: MappingNode, second: MappingNode) -> bool:
-    return 2 * _count_equal(first, second) >= min(len(first.fields), len(second.fields))
 
 
 def have_one_option(theirs: Sequence[Node], ours: Sequence[Node]) -> bool:

@@ -28,6 +28,7 @@ from krm_merge.text import (
     SequenceNode,
     TextError,
     canonical_text,
+    is_json,
     is_template,
     read_all,
     resolved,
@@ -48,20 +49,7 @@ def documents_of(text: str) -> list[Node] | None:
 
 def loses_json(original: str, upstream: str, local: str, text: str) -> bool:
     """Whether all three are JSON and the text made of them is not."""
-    return _is_json(original) and _is_json(upstream) and _is_json(local) and not _is_json(text)
-
-
-def _is_json(text: str) -> bool:
-    # By the first sign: parsing each text would take long, and a number alone is JSON, too.
-    if not text.lstrip().startswith(("{", "[")):
-        return False
-    import json
-
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
+    return is_json(original) and is_json(upstream) and is_json(local) and not is_json(text)
 
 
 MOST_TRIED = 1_000
