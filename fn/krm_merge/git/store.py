@@ -6,6 +6,7 @@ The same parents, contents, people and dates give the same commits: the user's s
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import weakref
@@ -61,6 +62,7 @@ FILE = "100644"
 EXECUTABLE = "100755"
 LINK = "120000"
 SUBMODULE = "160000"
+_ENTRY = pattern(rb"[0-7]{1,7} [^\0]+\0.{20}", re.DOTALL)
 _MODES = {0o04: TREE, 0o10: FILE, 0o12: LINK, 0o16: SUBMODULE}
 
 
@@ -322,13 +324,14 @@ class Store:
                 raise _too_many_paths()
             for name, tree in zip(names, self.read(names), strict=True):
                 data = b"" if tree is None else tree.data
-                try:
-                    trees[name] = list(islice(_entries(data, len(root.name) // 2), most + 1 - entries))
-                except ValueError:
-                    raise GitError(f"the tree {name} is damaged") from None
-                entries += len(trees[name])
+                # Counted before they are read, which takes twenty times as long.
+                entries += sum(1 for _ in islice(_ENTRY.finditer(data), most + 1 - entries))
                 if entries > most:
                     raise _too_many_paths()
+                try:
+                    trees[name] = list(_entries(data, len(root.name) // 2))
+                except ValueError:
+                    raise GitError(f"the tree {name} is damaged") from None
             inside = (entry.name for name in names for entry in trees[name] if entry.mode == TREE)
             names = [name for name in dict.fromkeys(inside) if name not in trees]
         return trees
