@@ -23,15 +23,15 @@ forge_kinds = click.option(
     "forges",
     multiple=True,
     metavar="[HOST=]KIND",
-    help="What a host runs: github, gitlab or forgejo (Gitea, too); without HOST, all that are not known by their "
-    "names. `local` records pull requests beside bare repositories on this machine, as it is for paths.",
+    help="What a host runs: github, gitlab or forgejo (also for Gitea); without HOST, what hosts of unknown names run. "
+    "`local`, the default for paths, records pull requests beside bare repositories on this machine.",
 )
 forge_apis = click.option(
     "--api",
     "apis",
     multiple=True,
     metavar="HOST=URL",
-    help="The API of a host, where it is not at the usual place, as https://HOST/gitlab/api/v4.",
+    help="The API of a host if it is not at the usual address, such as https://HOST/gitlab/api/v4.",
 )
 pace = click.option(
     "--pace",
@@ -39,7 +39,7 @@ pace = click.option(
     default=Pace().seconds_between_changes,
     show_default=True,
     metavar="SECONDS",
-    help="The least time between two changes sent to a host.",
+    help="The minimum time between two changes sent to a host.",
 )
 
 
@@ -88,7 +88,7 @@ _number = click.argument("number", metavar="NUMBER", type=click.IntRange(min=1))
 
 @click.group("pull-request", cls=options.Subcommands)
 def pull_request_command() -> None:
-    """Pull requests of bare repositories on this machine, in place of a forge.
+    """Manage pull requests of bare repositories on this machine, without a forge.
 
     Example:  krm-merge components pull-request list child.git
     """
@@ -114,12 +114,12 @@ def list_command(repository: str, form: str) -> None:
 @pull_request_command.command("open")
 @_repository
 @click.argument("branch", metavar="BRANCH")
-@click.option("--into", default="main", show_default=True, metavar="BRANCH", help="The branch that it is for.")
+@click.option("--into", default="main", show_default=True, metavar="BRANCH", help="The target branch.")
 @click.option("--title", default="", help="Its title, by default the name of the branch.")
 @click.option("--body", default="", help="Its description.")
-@click.option("--draft", is_flag=True, help="As a draft.")
+@click.option("--draft", is_flag=True, help="Open it as a draft.")
 def open_command(repository: str, branch: str, into: str, title: str, body: str, draft: bool) -> None:
-    """Open a pull request of BRANCH, which is pushed to REPOSITORY.
+    """Open a pull request from BRANCH, which must be pushed to REPOSITORY.
 
     Example:  krm-merge components pull-request open child.git fix
     """
@@ -131,7 +131,7 @@ def open_command(repository: str, branch: str, into: str, title: str, body: str,
 @_repository
 @_number
 @options.choice_option(["merge", "squash", "rebase"], "--how", help="How to merge.")
-@click.option("--force", is_flag=True, help="Also a draft.")
+@click.option("--force", is_flag=True, help="Merge it even if it is a draft.")
 def merge_command(repository: str, number: int, how: How, force: bool) -> None:
     """Merge pull request NUMBER of REPOSITORY, and print the commit.
 

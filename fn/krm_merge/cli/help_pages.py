@@ -140,7 +140,7 @@ def _section(text: str, title: str) -> str:
 GROUPS = {
     "Update packages": {
         "update": "Update a package from the git repository in its Kptfile.",
-        "compare": "Show what kpt would lose in the update of a package.",
+        "compare": "Show which changes an update with kpt would lose.",
         "resolve": "Settle conflicts, on a page or in the terminal.",
         "status": "Show which packages are outdated, changed or in conflict.",
         "declare": "Turn local changes into patches of the package's pipeline.",
@@ -151,7 +151,7 @@ GROUPS = {
     },
     "Merge, compare and change files": {
         "merge": "Merge three versions of a package or file.",
-        "diff": "Show what differs between two versions, by meaning.",
+        "diff": "Show the differences between two versions by field.",
         "patch": "Apply and create patches: strategic merge, JSON merge, JSON.",
         "transform": "Run plugins over resources; priorities settle conflicts.",
         "components": "Plan and carry out updates of dependent components.",
@@ -182,7 +182,7 @@ def overview(width: int | None = None) -> str:
     columns = max(_NARROWEST, min(width or shutil.get_terminal_size().columns, _WIDEST))
     topics = f"krm-merge help TOPIC or RULE shows a page: {', '.join(TOPICS)}."
     lines = [
-        *_wrap(f"krm-merge {__version__}: updates forked Kubernetes packages, keeps what you changed", 0, columns),
+        *_wrap(f"krm-merge {__version__}: updates forked Kubernetes packages and keeps your changes", 0, columns),
         *_wrap("Usage: krm-merge COMMAND [OPTIONS]  (COMMAND --help lists the options)", 7, columns),
         *_wrap("       krm-merge  (the KRM function: reads a ResourceList on stdin)", 7, columns),
     ]

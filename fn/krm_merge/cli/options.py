@@ -59,43 +59,43 @@ def choice_option(values: Sequence[str], *flags: str, default: str = "", help: s
 
 
 _WINNERS = ["upstream", "local", "fail"]
-_WINS = "Who wins where both sides changed a value; with fail every conflict is an error and no file changes"
+_WINS = "Which side wins if both changed a value; fail makes every conflict an error and changes no file"
 
 on_conflict = choice_option(_WINNERS, "--on-conflict", help=f"{_WINS}.")
-_WITHOUT = "Without it, what the package's MergePolicy says, else upstream."
+_WITHOUT = "By default as the package's MergePolicy says, else upstream."
 on_conflict_or_policy = click.option("--on-conflict", type=click.Choice(_WINNERS), help=f"{_WINS}. {_WITHOUT}")
 on_conflict_or_markers = click.option(
     "--on-conflict",
     type=click.Choice([*_WINNERS, "markers"]),
-    help=f"{_WINS}; with markers both values stay in the files, between git's conflict markers. Choices and rules come "
-    "first. Without it, what the package's MergePolicy says; where that says nothing, a conflict stops the command, "
+    help=f"{_WINS}; markers leaves both values in the files, between git's conflict markers. Choices and rules take "
+    "precedence. Without this option the package's MergePolicy decides; if it does not, a conflict stops the command "
     "and no file changes.",
 )
 on_delete = click.option(
     "--on-delete",
     type=click.Choice(["upstream", "local"]),
-    help="Who wins where one side deleted what the other changed, if another than --on-conflict says.",
+    help="Which side wins if one deleted what the other changed; by default as --on-conflict says.",
 )
 rules = click.option(
     "--rules",
     "rules_file",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-    help="A YAML file with `rules` and `listKeys`, as a functionConfig has them.",
+    help="A YAML file with `rules` and `listKeys`, as in a functionConfig.",
 )
 function_identity = choice_option(
     ["document", "smart"],
     "--function-identity",
     default="smart",
-    help="How functions of a pipeline without names are recognised.",
+    help="How to recognise functions of a pipeline that have no names.",
 )
 allow_address = click.option(
     "--allow-address",
     "allowed",
     multiple=True,
     metavar="ADDRESS",
-    help="Fetch packages inside from this address, which upstream brings. Repeatable.",
+    help="Allow subpackages that upstream adds to be fetched from this address. Repeatable.",
 )
-show_diff = click.option("--diff", "with_diff", is_flag=True, help="Print the difference to local.")
+show_diff = click.option("--diff", "with_diff", is_flag=True, help="Print the difference from local.")
 quiet = click.option("-q", "--quiet", is_flag=True, help="Print only warnings and errors.")
 form = choice_option(
     ["text", "json"], "--format", "form", help="With json, print one JSON object on stdout, errors included."
@@ -115,12 +115,12 @@ reports = click.option(
     type=FILE,
     multiple=True,
     callback=_with_known_suffixes,
-    help=f"Also write what was decided to this file, in the form of its suffix: {', '.join(FORMS)}. Repeatable.",
+    help=f"Also write the decisions to this file, in the format of its suffix: {', '.join(FORMS)}. Repeatable.",
 )
 record = click.option(
     "--record",
     is_flag=True,
-    help="Record in LOCAL, in a Vendorfile, what UPSTREAM is: the next merge then needs no ORIGINAL.",
+    help="Record UPSTREAM in a Vendorfile in LOCAL, so that the next merge needs no ORIGINAL.",
 )
 version = click.option("--version", default="", metavar="VERSION", help="The version of UPSTREAM, for the Vendorfile.")
 source = click.option("--source", default="", metavar="TEXT", help="Where UPSTREAM comes from, for the Vendorfile.")

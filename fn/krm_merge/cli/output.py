@@ -345,9 +345,9 @@ def errors_as_json(form: str, package: str) -> Iterator[None]:
         raise
 
 
-in_terminal = click.option("--terminal", "in_terminal", is_flag=True, help="Ask one by one, as git add -p does.")
+in_terminal = click.option("--terminal", "in_terminal", is_flag=True, help="Ask one by one, like git add -p.")
 no_browser = click.option(
-    "--no-browser", is_flag=True, help="Open no browser; print the address of the page, alone, on stdout."
+    "--no-browser", is_flag=True, help="Do not open a browser; print only the address of the page on stdout."
 )
 
 

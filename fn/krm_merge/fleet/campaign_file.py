@@ -84,11 +84,11 @@ class CampaignPolicyModel(StrictModel):
 
     onConflict: OnConflict | None = Field(
         None,
-        description="Who wins where both sides changed a value; without it, as the package or policy.yaml says. A "
-        "package with a conflict that nothing settles is left as it is.",
+        description="Which side wins if both changed a value; by default as the package or policy.yaml says. A "
+        "package with a conflict that nothing settles stays unchanged.",
     )
     functionIdentity: Literal["document", "smart"] = Field(
-        "smart", description="How functions of a pipeline without names are recognised."
+        "smart", description="How to recognise functions of a pipeline that have no names."
     )
     listKeys: ListKeysField
 

@@ -12,9 +12,9 @@ from krm_merge.policy import ListKeysField, RedactField, RulesField
 
 
 class _Choices(StrictModel):
-    onConflict: OnConflict = Field("upstream", description="Who wins where both sides changed a value.")
+    onConflict: OnConflict = Field("upstream", description="Which side wins if both changed a value.")
     functionIdentity: Literal["document", "smart"] = Field(
-        "document", description="How functions of a pipeline without names are recognised."
+        "document", description="How to recognise functions of a pipeline that have no names."
     )
 
 
@@ -95,10 +95,10 @@ class PatchModel(StrictModel):
 
 class _PatchChoices(StrictModel):
     listOrder: Literal["document", "kubernetes"] = Field(
-        "document", description="How strategic merge patches order lists: as the specification says, or as kubectl."
+        "document", description="How strategic merge patches order lists: as specified, or as kubectl does."
     )
     mergeKeys: Literal["multi", "single"] = Field(
-        "multi", description="Whether all key fields identify an element of a list, or the one that kubectl knows."
+        "multi", description="Whether all key fields identify an element of a list, or only the one that kubectl knows."
     )
 
 

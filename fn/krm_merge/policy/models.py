@@ -33,7 +33,7 @@ class RuleModel(_OfResources):
     """Narrows the policy to part of the package. Fields that are left out match everything; the first match wins."""
 
     path: Path | None = Field(None, description="Field path; covers all below it. `*` matches one step.")
-    onConflict: OnConflict | None = Field(None, description="Who wins where both sides changed a value.")
+    onConflict: OnConflict | None = Field(None, description="Which side wins if both changed a value.")
     onDelete: Literal["upstream", "local"] | None = Field(
         None, description="Which side wins where one deleted what the other changed."
     )

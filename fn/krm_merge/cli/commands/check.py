@@ -98,13 +98,13 @@ class _Package:
 @click.command("status")
 @click.argument("directories", metavar="[DIR...]", nargs=-1, type=options.PATH)
 @click.option("--offline", is_flag=True, help="Do not ask repositories for newer versions.")
-@click.option("--exit-code", is_flag=True, help="Exit with 1 if a package is outdated or not committed, too.")
+@click.option("--exit-code", is_flag=True, help="Also exit with 1 if a package is outdated or has uncommitted files.")
 @options.form
 def status_command(directories: tuple[Path, ...], offline: bool, exit_code: bool, form: str) -> None:
     """Show the version of each package in DIR and below, and what needs attention.
 
-    That is a newer version of its upstream, another commit of its ref, uncommitted files, conflict markers, and a merge
-    that its pipeline declares. Packages inside others without an upstream of their own are shown if they need
+    That is a newer version of upstream, a ref that moved to another commit, uncommitted files, conflict markers, and a
+    declared merge that has not run yet. Subpackages without an upstream of their own are listed only if they need
     attention. The exit code is 1 if there are open conflicts, 3 if a repository cannot be reached.
 
     Example:  krm-merge status environments
@@ -154,12 +154,12 @@ def _looked_at(place: Path, repositories: GitRepositories | None) -> _Package:
 @options.quiet
 @options.form
 def check_command(paths: tuple[Path, ...], quiet: bool, form: str) -> None:
-    """Find mistakes in the packages at PATH: directories with all packages below, or files of packages.
+    """Find mistakes in the packages at PATH: directories with all packages below them, or files of packages.
 
     It finds files that kpt cannot read, fields that kpt refuses in a Kptfile, functions that share a name, missing
-    functionConfigs, mistakes in those of krm-merge and in their patches, resources that are there twice, conflict
-    markers, and rules and choices of a MergePolicy that match nothing. It fetches nothing. The exit code is 1 if it
-    finds something.
+    functionConfigs, mistakes in krm-merge's functionConfigs and their patches, resources that are defined twice,
+    conflict markers, and rules and choices of a MergePolicy that match nothing. It fetches nothing. The exit code is 1
+    if it finds something.
 
     Example:  krm-merge check environments
     """
@@ -189,10 +189,10 @@ def check_command(paths: tuple[Path, ...], quiet: bool, form: str) -> None:
 @options.quiet
 @options.form
 def names_command(paths: tuple[Path, ...], dry_run: bool, quiet: bool, form: str) -> None:
-    """Give a name to each function that has none, in the Kptfiles at PATH: directories with all below, or files.
+    """Give a name to each function that has none, in the Kptfiles at PATH: files, or directories and all below them.
 
-    A name is the last part of the image or program, with a number if another function of the list has it. Updates
-    recognise functions by their names, even if images and order change. Comments and layout stay.
+    The name is the last part of the image or program, with a number added if another function in the list has that
+    name. Updates recognise functions by their names, even if images and order change. Comments and layout stay.
 
     Example:  krm-merge names environments --dry-run
     """

@@ -49,16 +49,16 @@ _OF_GIT = (7, 9)
 
 @click.command("diff")
 @click.argument("places", metavar="PKG[@REF] | A B", nargs=-1, required=True, type=options.PATH_OR_STDIN)
-@click.option("--exit-code", is_flag=True, help="Exit with 1 where there are differences.")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if there are differences.")
 @options.form
 @options.reports
 def diff_command(places: tuple[Path, ...], exit_code: bool, form: str, reports: tuple[Path, ...]) -> None:
-    """Show what differs between A and B, directories or files: fields, elements and resources instead of lines.
+    """Show the differences between the directories or files A and B: fields, elements and resources, not lines.
 
-    Of one package PKG it is what was changed here since its upstream, or what the version REF of its upstream changes.
+    For one package PKG, show its local changes, or with @REF what that version of upstream changes.
 
-    Reordered fields, quotes and indentation are not differences; moves and renames are followed. Manifests in one file
-    are compared with the resources in the files of a directory, wherever these are.
+    Reordered fields, quotes and indentation are not differences; moves and renames are followed. If one side is a file
+    of manifests and the other a directory, resources are compared whichever file they are in.
 
     \b
     For git, with *.yaml diff=krm in .gitattributes, or once by difftool:
@@ -121,15 +121,15 @@ def _read(first: Path, second: Path, name: str) -> tuple[Tree, Tree]:
 
 @click.command("compare", cls=options.AtVersion)
 @click.argument("package", metavar="PKG[@REF]", default=".")
-@click.option("--strategy", type=click.Choice(STRATEGIES), help="How to take the changes; by default the Kptfile's.")
+@click.option("--strategy", type=click.Choice(STRATEGIES), help="How to take changes; by default as in the Kptfile.")
 @options.allow_address
 @click.option("--diff", "with_diff", is_flag=True, help="Print the difference from krm-merge's files to kpt's.")
 @options.form
 def compare_command(package: str, strategy: str | None, allowed: tuple[str, ...], with_diff: bool, form: str) -> None:
-    """Say what `kpt pkg update` would lose of the changes in PKG, and what `krm-merge update` would ask.
+    """Show which changes in PKG `kpt pkg update` would lose, and what `krm-merge update` would ask.
 
-    Both update a copy: nothing in PKG changes, and what is not committed is compared too. Where krm-merge asks, its
-    files have your value. The program kpt must be on the PATH.
+    Each updates a copy: PKG does not change, and uncommitted changes are compared too. Where krm-merge asks, its copy
+    has your value. kpt must be on the PATH.
 
     Example:  krm-merge compare web@v2
     """

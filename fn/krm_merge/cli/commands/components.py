@@ -51,7 +51,7 @@ def components_command() -> None:
 def apply_command(plans: tuple[Path, ...], places: Places, quiet: bool, form: str) -> None:
     """Carry out the PullRequestPlans in the files or directories PLAN: branches, commits, pull requests.
 
-    Running it again changes nothing. Where a plan cannot be carried out, the others are, and the exit code is 1.
+    Running it again changes nothing. If a plan cannot be carried out, the others still are, and the exit code is 1.
 
     Example:  krm-merge components apply app/plans
     """
@@ -85,10 +85,10 @@ def apply_command(plans: tuple[Path, ...], places: Places, quiet: bool, form: st
 @components_command.command("observe")
 @click.argument("urls", metavar="URL...", nargs=-1, required=True)
 @click.option("--namespace", default="", help="The namespace of the items.")
-@common.output("The directory to write to, a file for each pull request; by default stdout.", default=STDOUT)
+@common.output("The directory to write to, one file per pull request; by default stdout.", default=STDOUT)
 @with_places
 def observe_command(urls: tuple[str, ...], namespace: str, target: Path, places: Places) -> None:
-    """Read the pull requests of git repositories into PullRequest items.
+    """Read the pull requests of git repositories and write them as PullRequest items.
 
     Example:  krm-merge components observe "$PWD/child.git" -o app/observed
     """
@@ -173,7 +173,7 @@ def _add_mode(mode: str, consequence: str, description: str) -> None:
 _add_mode(
     "plan",
     "be planned",
-    "Plan pull requests from the Components, builds and pull requests in DIR; the plans are written to DIR/plans.",
+    "Plan pull requests from the Components, builds and pull requests in DIR, and write the plans to DIR/plans.",
 )
 _add_mode("configure", "change", "Write settings into the Konflux resources in DIR, so that Konflux follows the graph.")
 _add_mode(
@@ -186,10 +186,10 @@ _add_mode(
 @components_command.command("graph")
 @_directory
 @_config
-@common.choice_option(["mermaid", "dot"], "--format", "form", help="Text for Mermaid, or for Graphviz.")
+@common.choice_option(["mermaid", "dot"], "--format", "form", help="Text for Mermaid or for Graphviz.")
 @common.output("The file to write, by default stdout.", default=STDOUT)
 def graph_command(directory: Path, config: Path | None, form: str, target: Path) -> None:
-    """Draw the graph of the Components in DIR with their roles, groups and the pull requests that are waited for.
+    """Draw the graph of the Components in DIR with their roles, their groups and the pull requests they wait for.
 
     Example:  krm-merge components graph app -o graph.mmd
     """

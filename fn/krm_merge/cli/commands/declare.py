@@ -57,24 +57,23 @@ class DeclareOptions:
 @click.command("declare")
 @click.argument("package", metavar="PKG", default=".", type=common.PATH)
 @click.option(
-    "--resource", "resources", metavar="[KIND/]NAME", multiple=True, help="Declare the changes of this one. Repeatable."
+    "--resource", "resources", metavar="[KIND/]NAME", multiple=True, help="Declare only this resource. Repeatable."
 )
-@click.option("--patch", "path", default="patches.yaml", show_default=True, help="The file of the patches in PKG.")
+@click.option("--patch", "path", default="patches.yaml", show_default=True, help="The file in PKG for the patches.")
 @program_options
-@click.option("--undo", is_flag=True, help="Turn what is declared into local edits again, and remove the file.")
+@click.option("--undo", is_flag=True, help="Turn declared changes back into local edits, and remove the file.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 @click.option("--diff", is_flag=True, help="Print the difference.")
 @click.option("--allow-dirty", is_flag=True, help="Accept a package with uncommitted changes.")
 @common.quiet
 @common.options_as(DeclareOptions)
 def declare_command(package: Path, options: DeclareOptions) -> None:
-    """Turn the local changes of PKG into patches of the package's own pipeline.
+    """Turn the local changes in PKG into patches that the package's own pipeline applies.
 
-    Each resource that differs from the upstream version that PKG was fetched from gets a patch in a PatchResources, and
-    upstream's text again; a function at the end of the pipeline makes the changes at every render. What is declared is
-    never in conflict with a new version of upstream. Nothing is written unless the package then renders to the values
-    that it has now. Resources of local alone, files that hold no resources, functionConfigs and comments
-    stay as they are.
+    Each resource that differs from the fetched upstream version gets a patch in a PatchResources, and its file gets
+    upstream's text back; a function at the end of the pipeline applies the patches at every render. Declared changes
+    never conflict with a new version of upstream. Nothing is written unless the package then renders to its current
+    values. Resources that only local has, files without resources, functionConfigs and comments stay as they are.
 
     \b
     Example:  krm-merge declare web --dry-run --diff
@@ -141,7 +140,7 @@ def why_command(package: Path, place: str, form: str) -> None:
     That is a version of upstream, a local commit, a function of the pipeline, or a choice in the MergePolicy.
 
     PLACE is a file in PKG, or a file and a field of its resources: dep.yaml:spec.replicas. Without it, the values that
-    differ from upstream are listed. Everything comes from git, the Kptfile, the pipeline and the policy.
+    differ from upstream are listed.
 
     \b
     Example:  krm-merge why web

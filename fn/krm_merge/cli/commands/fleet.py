@@ -105,11 +105,11 @@ _KEYS: dict[str, Choice] = {"u": "upstream", "l": "local", "o": "original"}
 
 @fleet_command.command("conflicts")
 @DIRECTORY
-@click.option("--all", "with_decided", is_flag=True, help="Show conflicts that a rule or a choice settled, too.")
+@click.option("--all", "with_decided", is_flag=True, help="Also show conflicts that a rule or a choice settled.")
 @options.form
 @options.reports
 def conflicts(directory: Path, with_decided: bool, form: str, reports: tuple[Path, ...]) -> None:
-    """Show the conflicts of the campaign in DIR, equal ones of all packages as one, the most frequent first.
+    """Show the conflicts of the campaign in DIR: equal conflicts of all packages once, the most frequent first.
 
     Example:  krm-merge fleet conflicts web-v2
     """
@@ -134,9 +134,9 @@ def resolve(directory: Path, in_terminal: bool, no_browser: bool) -> None:
     """Settle equal conflicts of the campaign in DIR once for all packages.
 
     A page opens in the browser, with a card for each group of equal conflicts; some packages of a group can be settled
-    apart. Saving writes the choices to policy.yaml in DIR; the next run merges the packages again that have such a
-    conflict, and no others. A choice in a package's own MergePolicy comes first. What is chosen is kept at once: after
-    an interruption, the same command continues where it was. The exit code is 1 where nothing was saved.
+    separately. Saving writes the choices to policy.yaml in DIR; the next run merges only the packages with such a
+    conflict again. A choice in a package's own MergePolicy takes precedence. Choices are kept as you make them: after
+    an interruption, the same command continues where you stopped. The exit code is 1 if nothing was saved.
 
     Example:  krm-merge fleet resolve web-v2 --terminal
     """
@@ -288,8 +288,7 @@ class PublishOptions(RequestOptions):
 def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
     """Publish what the campaign in DIR has merged: push branches and open pull requests, wave by wave.
 
-    A branch that somebody else has committed to is not overwritten. The exit code is 1 where something could not be
-    published.
+    A branch with commits of somebody else is not overwritten. The exit code is 1 if something could not be published.
 
     Example:  krm-merge fleet publish web-v2 --dry-run
     """
@@ -363,8 +362,8 @@ def _withdrawal_options(command: Callable[..., None]) -> Callable[..., None]:
         forge_options.forge_apis,
         forge_options.forge_kinds,
         forge_options.pace,
-        click.option("--dry-run", is_flag=True, help="Show what would be ended, and change nothing."),
-        click.option("--comment", default="", metavar="TEXT", help="Why, for the people who read the pull requests."),
+        click.option("--dry-run", is_flag=True, help="Show what would be closed or reverted, and change nothing."),
+        click.option("--comment", default="", metavar="TEXT", help="A comment for the pull requests that says why."),
         ONLY,
         DIRECTORY,
     ):
@@ -377,8 +376,8 @@ def _withdrawal_options(command: Callable[..., None]) -> Callable[..., None]:
 def close(directory: Path, only: tuple[str, ...], comment: str, options: RequestOptions) -> None:
     """Close the open pull requests of the campaign in DIR, and remove their branches.
 
-    A branch that somebody else has committed to is kept. The version is not proposed again, the next one is. The exit
-    code is 1 where something could not be closed.
+    A branch that somebody else has committed to is kept. This version is not proposed again, but the next one is. The
+    exit code is 1 if something could not be closed.
 
     Example:  krm-merge fleet close web-v2 --comment 'we wait for v3' --dry-run
     """
@@ -388,11 +387,10 @@ def close(directory: Path, only: tuple[str, ...], comment: str, options: Request
 @fleet_command.command("rollback")
 @_withdrawal_options
 def rollback(directory: Path, only: tuple[str, ...], comment: str, options: RequestOptions) -> None:
-    """Take back what the campaign in DIR has published: close what is open, propose the reverse of what was merged.
+    """Undo what the campaign in DIR has published: close open pull requests and propose reverts of merged ones.
 
-    Only the last pull request of each target counts. Files that were changed since are not touched: such a pull request
-    is reported. The version is not proposed again, the next one is. The exit code is 1 where something could not be
-    taken back.
+    Only the last pull request of each target is undone; if its files have changed since, it is only reported. This
+    version is not proposed again, but the next one is. The exit code is 1 if something could not be undone.
 
     Example:  krm-merge fleet rollback web-v2 --only 'teams/a*' --dry-run
     """
@@ -429,7 +427,7 @@ def _withdraw(
 @DIRECTORY
 @click.argument("others", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False))
 def join(directory: Path, others: tuple[Path, ...]) -> None:
-    """Take the results of shards, copies of the campaign in the first DIR, over into it.
+    """Copy the results of shards into the campaign in the first DIR, of which they are copies.
 
     Example:  krm-merge fleet join web-v2 shard-1/web-v2 shard-2/web-v2
     """

@@ -50,7 +50,7 @@ _STATES_IN_LINES: tuple[TargetState, ...] = ("clean", "conflicts", "failed")
 
 @click.group("fleet", cls=Subcommands)
 def fleet_command() -> None:
-    """Update many packages that follow one upstream: planned, merged on all cores, resumed, published in waves.
+    """Update many packages that follow one upstream: plan, merge on all cores, resume, publish in waves.
 
     Example:  krm-merge fleet run web-v2 --dry-run
     """
@@ -132,7 +132,7 @@ class TargetSource:
 @DIRECTORY
 @click.argument("more_packages", metavar="", nargs=-1)
 @click.option("--upstream", metavar="REPO[/DIRECTORY]", required=True, help="The upstream that packages follow.")
-@click.option("--to", "ref", metavar="REF", required=True, help="The version that they take: tag, branch or commit.")
+@click.option("--to", "ref", metavar="REF", required=True, help="The version to update to: tag, branch or commit.")
 @click.option("--from", "version", metavar="REF", default="", help="Only packages that are at this version.")
 @click.option(
     "--packages",
@@ -141,15 +141,15 @@ class TargetSource:
     help="Directories of a working tree; all packages in them that follow the upstream.",
 )
 @click.option(
-    "--repositories", metavar="FILE|-", help="A file with an address of a repository on each line; - is stdin."
+    "--repositories", metavar="FILE|-", help="A file with the address of one repository per line; - is stdin."
 )
-@click.option("--host", metavar="URL", help="The forge whose repositories of one owner are the targets.")
-@click.option("--owner", metavar="NAME", help="The organisation, group or user; of a local forge, the directory.")
-@click.option("--topic", metavar="NAME", default="", help="Only repositories that carry this topic.")
+@click.option("--host", metavar="URL", help="The forge where the repositories of OWNER are the targets.")
+@click.option("--owner", metavar="NAME", help="The organisation, group or user; for a local forge, the directory.")
+@click.option("--topic", metavar="NAME", default="", help="Only repositories with this topic.")
 @click.option(
     "--on-conflict",
     type=click.Choice(["upstream", "local", "fail"]),
-    help="Who wins where both sides changed a value, for campaign.yaml; without it such a package is left as it is.",
+    help="Which side wins if both changed a value, for campaign.yaml; by default such a package stays unchanged.",
 )
 @forge_options.forge_kinds
 @forge_options.forge_apis
@@ -163,7 +163,7 @@ def init(
     on_conflict: OnConflict | None,
     options: TargetSource,
 ) -> None:
-    """Plan a campaign in DIR: find the packages that follow an upstream and are to take its version REF.
+    """Plan a campaign in DIR: find the packages that follow an upstream, to update them to its version REF.
 
     Writes campaign.yaml, and targets.yaml with the packages: review and edit both.
 
@@ -297,16 +297,16 @@ class FleetRunOptions:
 
 @fleet_command.command("run")
 @DIRECTORY
-@click.option("--jobs", type=click.IntRange(min=1), help="How many merges run at once; by default one a processor.")
+@click.option("--jobs", type=click.IntRange(min=1), help="How many merges run at once; by default one per processor.")
 @ONLY
 @click.option("--failed", is_flag=True, help="Only targets that failed, including those set aside.")
-@click.option("--shard", metavar="I/N", callback=checked_shard, help="Only the part I of N, by a hash of the name.")
+@click.option("--shard", metavar="I/N", callback=checked_shard, help="Only part I of N, by a hash of their names.")
 @choice_option(
     ["processes", "dask"],
     "--engine",
     help="Where merges run: processes of this machine, or the workers of a dask scheduler.",
 )
-@click.option("--scheduler", metavar="ADDRESS", help="The scheduler of dask, like tls://scheduler:8786.")
+@click.option("--scheduler", metavar="ADDRESS", help="The address of the dask scheduler, such as tls://scheduler:8786.")
 @click.option("--insecure", is_flag=True, help="Allow a scheduler without TLS on another machine.")
 @click.option(
     "--timeout",
@@ -314,17 +314,17 @@ class FleetRunOptions:
     default=SECONDS_FOR_A_MERGE,
     show_default=True,
     metavar="SECONDS",
-    help="End the process of a merge that takes longer; the second time it is set aside. Not for dask.",
+    help="Stop a merge that takes longer; the second time, set its target aside. Not for dask.",
 )
-@click.option("--allow-older", is_flag=True, help="Take the version even if it is older than the last run's.")
-@click.option("--dry-run", is_flag=True, help="Show what would become of each target, and change nothing.")
+@click.option("--allow-older", is_flag=True, help="Update even if the version is older than that of the last run.")
+@click.option("--dry-run", is_flag=True, help="Show what would happen to each target, and change nothing.")
 @options_as(FleetRunOptions)
 def run(directory: Path, options: FleetRunOptions) -> None:
-    """Merge the campaign in DIR: each target takes the new version, as with `krm-merge update`.
+    """Run the campaign in DIR: update each target to the new version, as `krm-merge update` does.
 
     Targets that are done are skipped, so an interrupted run continues. A target with a conflict that neither its
-    MergePolicy nor the campaign settles is left as it is. The exit code is 0 where all is done, 1 where a target has
-    such a conflict, was refused, or failed.
+    MergePolicy nor the campaign settles is left as it is. The exit code is 1 if a target has such a conflict, was
+    refused, or failed.
 
     Example:  krm-merge fleet run web-v2 --dry-run
     """

@@ -31,7 +31,7 @@ from krm_merge.usecases import MergeChoices, MergeSides, merge_for_git, settled_
     "--on-conflict",
     type=click.Choice(["markers", "upstream", "local", "fail"]),
     help="How to settle conflicts; upstream is THEIRS, local is OURS. "
-    "Without it, what the package's MergePolicy says, else markers.",
+    "By default as the package's MergePolicy says, else markers.",
 )
 @options.rules
 @click.option("--marker-size", type=click.IntRange(min=1), default=MARKER_SIZE, show_default=True, help="git's %L.")
@@ -48,7 +48,7 @@ def merge_driver_command(
 
     The result is written to OURS.
 
-    What both branches changed is left between git's conflict markers, and the exit code is 1; the rest is merged.
+    Conflicts are left between git's conflict markers, and the exit code is 1; the rest is merged.
 
     \b
     In .gitattributes:  *.yaml merge=krm
@@ -95,9 +95,9 @@ def merge_driver_command(
 def mergetool_command(base: Path, local: Path, remote: Path, merged: Path, in_terminal: bool, no_browser: bool) -> None:
     """Settle the conflicts of the file MERGED for git: BASE, LOCAL and REMOTE are git's $BASE, $LOCAL and $REMOTE.
 
-    The three versions are merged again, and markers in MERGED are ignored. What is chosen is remembered in the
-    repository: the merge driver settles the same conflict by it, in the next commit of a rebase, too. The exit code is
-    0 where the file is saved without conflicts, else 1; then MERGED is as it was.
+    The three versions are merged again; markers in MERGED are ignored. Choices are remembered in the repository, and
+    the merge driver settles the same conflict with them, also in the next commit of a rebase. The exit code is 0 if the
+    file was saved without conflicts; otherwise it is 1 and MERGED is unchanged.
 
     \b
     Once in each clone:

@@ -88,9 +88,9 @@ class UpdateOptions:
 @click.option(
     "--all", "below", is_flag=True, help="Update all packages in the directories PKG that follow an upstream."
 )
-@click.option("--latest", is_flag=True, help="Update to the newest version that upstream has tagged.")
-@click.option("--to-latest-minor", is_flag=True, help="The same, but keep the major version.")
-@click.option("--strategy", type=click.Choice(STRATEGIES), help="How to take the changes; by default the Kptfile's.")
+@click.option("--latest", is_flag=True, help="Update to the newest version tag of upstream.")
+@click.option("--to-latest-minor", is_flag=True, help="Update to the newest version tag with the same major version.")
+@click.option("--strategy", type=click.Choice(STRATEGIES), help="How to take changes; by default as in the Kptfile.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 @permissions
 @merge_options
@@ -98,16 +98,16 @@ class UpdateOptions:
 def update_command(
     packages: tuple[str, ...], below: bool, how: UpdateOptions, permissions: Permissions, options: MergeOptions
 ) -> None:
-    """Update the packages in the directories PKG to the version REF of their upstream; by default the one in `.`.
+    """Update the packages in the directories PKG, by default `.`, to the version REF of their upstream.
 
-    Without REF, to what the ref in the Kptfile names now. REF is a tag, a branch or a commit id. The repository is the
-    one in the Kptfile, as with `kpt pkg update`; only the two commits are fetched. Packages inside that follow an
-    upstream of their own are updated too. Where upstream brings an address that no Kptfile had, a terminal asks
-    whether to fetch from there; elsewhere the update stops.
+    REF is a tag, a branch or a commit id; by default it is the ref in the Kptfile. The repository is the one in the
+    Kptfile, as with `kpt pkg update`; only the two commits are fetched. Subpackages with an upstream of their own are
+    updated too. If upstream adds a subpackage from an address that no Kptfile had, the terminal asks whether to fetch
+    from it; without a terminal the update stops.
 
-    A package changes as a whole or not at all. A conflict that neither --on-conflict nor the package's MergePolicy
-    settles stops its update, and so does what is left half done in it: conflict markers, a broken file. The exit code
-    is 1 then, and where conflicts are left between markers; it is 3 where something cannot be read, reached or written.
+    A package is updated completely or not at all. A conflict that neither --on-conflict nor the package's MergePolicy
+    settles stops its update, and so do conflict markers and broken files in it. The exit code is then 1, as it is if
+    conflicts are left between markers; it is 3 if something cannot be read, reached or written.
 
     Example:  krm-merge update web --latest --dry-run
     """
@@ -267,7 +267,7 @@ def _show(place: Path, outcome: Outcome, *, quiet: bool, dry_run: bool) -> None:
 
 @click.command("merge")
 @click.argument("places", metavar="[ORIGINAL] UPSTREAM LOCAL", nargs=-1, type=PATH_OR_STDIN)
-@output("Write the result there: a new directory, or a file.")
+@output("Write the result to this new directory or this file.")
 @click.option("--in-place", is_flag=True, help="Write the result to LOCAL.")
 @click.option("--allow-partial", is_flag=True, help="Merge UPSTREAM from stdin even if it looks cut off.")
 @record
@@ -284,16 +284,16 @@ def merge_command(
     source: str,
     options: MergeOptions,
 ) -> None:
-    """Merge what changed from ORIGINAL to UPSTREAM into LOCAL: each a directory or a file.
+    """Merge the changes from ORIGINAL to UPSTREAM into LOCAL; each is a directory or a file.
 
-    Manifests in one file are merged into the files of a directory: each resource stays where LOCAL has it. ORIGINAL is
-    not needed where LOCAL has a Vendorfile, which --record writes, or holds no resources yet.
+    If UPSTREAM is one file of manifests and LOCAL a directory, each resource stays in the file where LOCAL has it.
+    ORIGINAL is not needed if LOCAL has a Vendorfile, which --record writes, or has no resources yet.
 
-    One of the files may be - for stdin, and -o - is stdout. Without -o and --in-place the difference to LOCAL is
-    printed. The decisions are printed on stderr.
+    One of the files may be - for stdin, and -o - is stdout. Without -o or --in-place, the difference from LOCAL is
+    printed. Decisions are printed on stderr.
 
-    A conflict that neither --on-conflict nor LOCAL's MergePolicy settles stops the merge: nothing is written. The exit
-    code is 1 then, and where conflicts are left between markers; it is 3 where something cannot be read or written.
+    A conflict that neither --on-conflict nor LOCAL's MergePolicy settles stops the merge, and nothing is written. The
+    exit code is then 1, as it is if conflicts are left between markers; it is 3 if something cannot be read or written.
 
     Example:  krm-merge merge v1 v2 web --on-conflict local -o merged
     """

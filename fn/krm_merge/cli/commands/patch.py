@@ -54,19 +54,19 @@ _RUN = "the patches of a package run with: krm-merge patch run DIR --config FILE
 _list_order = common.choice_option(
     ["document", "kubernetes"],
     "--list-order",
-    help="How strategic merge patches order lists: as the specification says, or as kubectl.",
+    help="How strategic merge patches order lists: as specified, or as kubectl does.",
 )
 _merge_keys = common.choice_option(
     ["multi", "single"],
     "--merge-keys",
-    help="Whether all key fields identify an element of a list, or the one that kubectl knows.",
+    help="Whether all key fields identify an element of a list, or only the one that kubectl knows.",
 )
-_allow_missing = click.option("--allow-missing", is_flag=True, help="Only warn of a patch that matches nothing.")
+_allow_missing = click.option("--allow-missing", is_flag=True, help="Only warn if a patch matches nothing.")
 
 
 @click.group("patch", cls=common.Subcommands)
 def patch_command() -> None:
-    """Apply and make patches: strategic merge patches, JSON merge patches (RFC 7386), JSON patches (RFC 6902).
+    """Apply and create patches: strategic merge patches, JSON merge patches (RFC 7386), JSON patches (RFC 6902).
 
     Example:  krm-merge patch create v1/deployment.yaml v2/deployment.yaml
     """
@@ -91,7 +91,7 @@ class ApplyOptions:
     "--type",
     "type_",
     type=click.Choice(["strategic", "merge", "json"]),
-    help="By default strategic for a mapping, json for a list.",
+    help="The type of the patch; by default strategic for a mapping, json for a list.",
 )
 @_list_order
 @_merge_keys
@@ -104,11 +104,11 @@ class ApplyOptions:
 def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options: ApplyOptions) -> None:
     """Apply the patch in PATCH to the resources in FILE. One of them may be - for stdin.
 
-    A patch that names its object (apiVersion, kind, metadata.name) is for that one, a patch that names none for every
-    resource in FILE. Comments, order and style of everything else stay, and so do names and kinds.
+    A patch that names its object (apiVersion, kind, metadata.name) applies to that object; a patch that names none
+    applies to every resource in FILE. Names and kinds do not change; comments, order and style of everything else stay.
     CustomResourceDefinitions in FILE define how lists of custom resources merge.
 
-    The exit code is 1 where a patch cannot be applied or matches nothing; then nothing is written.
+    If a patch cannot be applied or matches nothing, the exit code is 1 and nothing is written.
 
     Example:  krm-merge patch apply web/deployment.yaml patch.yaml --diff
     """
@@ -161,7 +161,7 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
 def run_command(directory: Path, config_file: Path, allow_missing: bool, options: EditOptions) -> None:
     """Apply the patches of a PatchResources to the resources in DIR, as a pipeline does.
 
-    The exit code is 1 where a patch cannot be applied or matches nothing; then nothing is written.
+    If a patch cannot be applied or matches nothing, the exit code is 1 and nothing is written.
 
     Example:  krm-merge patch run web --config patches.yaml --dry-run
     """
@@ -211,9 +211,9 @@ def _jobs(place: Path, options: ApplyOptions, results: Results) -> list[PatchJob
 @click.option(
     "--live",
     type=common.PATH_OR_STDIN,
-    help="The object as it is now: the patch is for this one, as kubectl apply makes it.",
+    help="The live object: create the patch for it that kubectl apply would send.",
 )
-@click.option("--overwrite/--no-overwrite", default=True, help="Whether changes in --live may be overwritten.")
+@click.option("--overwrite/--no-overwrite", default=True, help="Whether the patch may overwrite changes of --live.")
 @click.option(
     "--type",
     "type_",
@@ -234,14 +234,13 @@ def create_command(
 ) -> None:
     """Print the patch that turns the object in OLD into the one in NEW. One of the files may be - for stdin.
 
-    The patch names its object, unless it changes a name. For two directories it is a PatchResources with a patch for
-    each resource that differs, for `krm-merge patch run` and for pipelines.
+    The patch names its object, unless it changes a name. Two directories give a PatchResources with a patch for each
+    resource that differs, for `krm-merge patch run` and for pipelines.
 
-    CustomResourceDefinitions beside the object, in one of the files, define how lists of custom resources merge.
-    They are needed to apply the patch, too.
+    CustomResourceDefinitions in either file define how their lists merge. Applying the patch needs them too.
 
-    With --live, OLD is the object as it was last applied: what OLD had and NEW lacks is deleted, what only the live
-    object has stays.
+    With --live, OLD is the object as last applied: the patch deletes what OLD has and NEW lacks, and keeps what only
+    the live object has.
 
     Example:  krm-merge patch create v1/deployment.yaml v2/deployment.yaml
     """

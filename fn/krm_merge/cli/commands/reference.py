@@ -26,7 +26,7 @@ def _completions(ctx: click.Context, parameter: click.Parameter, incomplete: str
 def help_command(ctx: click.Context, topic: str) -> None:
     """Show the page of TOPIC: a topic, the number of a rule, or a command.
 
-    On a terminal the page is formatted, and opens in the pager where it is long; elsewhere it is Markdown.
+    On a terminal the page is formatted, and a long page opens in the pager; elsewhere it is Markdown.
 
     Example:  krm-merge help V4
     """

@@ -66,7 +66,7 @@ _PACKAGE = click.argument("package", metavar="[PKG]", default=".", type=options.
 
 @click.group("policy", cls=options.Subcommands)
 def policy_command() -> None:
-    """Show, check and tidy up the MergePolicy of a package: how it wants its conflicts settled.
+    """Show, check and prune the MergePolicy of a package, which says how its conflicts are settled.
 
     Example:  krm-merge policy check web
     """
@@ -142,17 +142,17 @@ def check(package: Path, form: str) -> None:
 
 @policy_command.command("prune", cls=options.AtVersion)
 @click.argument("package", metavar="[PKG[@REF]]", default=".")
-@click.option("--original", type=click.Path(path_type=Path, exists=True), help="A directory, with --upstream.")
-@click.option("--upstream", type=click.Path(path_type=Path, exists=True), help="A directory, with --original.")
+@click.option("--original", type=click.Path(path_type=Path, exists=True), help="A directory; needs --upstream.")
+@click.option("--upstream", type=click.Path(path_type=Path, exists=True), help="A directory; needs --original.")
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
 @options.allow_address
 @options.form
 def prune(
     package: str, original: Path | None, upstream: Path | None, dry_run: bool, allowed: tuple[str, ...], form: str
 ) -> None:
-    """Remove the choices of PKG that fit no conflict of an update to the version REF.
+    """Remove the choices of PKG that match no conflict of an update to the version REF.
 
-    REF defaults to the ref of its Kptfile. Two directories can replace the versions of upstream.
+    REF defaults to the ref in its Kptfile. Instead of versions, --original and --upstream name two directories.
 
     Example:  krm-merge policy prune web@v2 --dry-run
     """
@@ -216,15 +216,15 @@ def resolve_command(
     version: str,
     permissions: options.Permissions,
 ) -> None:
-    """Settle the conflicts of an update of the package PKG to REF, or of a merge of ORIGINAL and UPSTREAM into LOCAL.
+    """Settle the conflicts of updating the package PKG to REF, or of merging UPSTREAM into LOCAL.
 
-    As in `merge`, ORIGINAL is not needed where LOCAL has a Vendorfile.
+    As in `merge`, ORIGINAL is not needed if LOCAL has a Vendorfile.
 
-    A page opens in the browser: every conflict with its three values. Saving writes the merged package as a whole or
-    not at all, as `update` does, and the choices into its MergePolicy, so that nobody is asked again. What is chosen is
-    kept at once: after an interruption, the same command continues where it was.
+    A page opens in the browser and shows every conflict with its three values. Saving writes the merged package
+    completely or not at all, as `update` does, and records the choices in its MergePolicy, so that nobody is asked
+    again. Choices are kept as you make them: after an interruption, the same command continues where you stopped.
 
-    The exit code is 1 where it was closed without saving; then nothing has changed.
+    If you quit without saving, nothing changes and the exit code is 1.
 
     Example:  krm-merge resolve web@v2 --terminal
     """

@@ -33,8 +33,8 @@ PROGRAM = "krm-merge"
 
 
 program_options = common.combined(
-    click.option("--image", metavar="IMAGE", help=f"The image of the function; by default {IMAGE} if it is here."),
-    click.option("--exec", "program", metavar="PROGRAM", help=f"Its program instead, by default {PROGRAM}."),
+    click.option("--image", metavar="IMAGE", help=f"The image of the function; by default {IMAGE} if it exists."),
+    click.option("--exec", "program", metavar="PROGRAM", help=f"A program instead of an image; by default {PROGRAM}."),
 )
 
 
@@ -72,22 +72,22 @@ class ConfigOptions:
 @click.command("config")
 @click.argument("package", metavar="PKG", type=common.PATH)
 @click.option("--to", "after", metavar="REF", help="The version of upstream to update to.")
-@click.option("--from", "before", metavar="REF", help="The version to update from; by default the Kptfile's lock.")
+@click.option("--from", "before", metavar="REF", help="The version to update from; by default that in upstreamLock.")
 @common.output("The file to write, by default stdout.", default=STDOUT)
-@click.option("--declare", is_flag=True, help=f"Write it to {CONFIG_FILE} in the package, and a function that uses it.")
-@click.option("--undeclare", is_flag=True, help="Take both out of the package again.")
+@click.option("--declare", is_flag=True, help=f"Write it to {CONFIG_FILE} in the package, and add the function.")
+@click.option("--undeclare", is_flag=True, help="Remove both from the package.")
 @program_options
 @common.on_conflict
 @common.function_identity
 @common.quiet
 @common.options_as(ConfigOptions)
 def config_command(package: Path, after: str | None, before: str | None, target: Path, options: ConfigOptions) -> None:
-    """Write the functionConfig that holds two upstream versions of the package in PKG, for `kpt fn eval --fn-config`.
+    """Write a functionConfig with two upstream versions of the package PKG, for `kpt fn eval --fn-config`.
 
-    Files that hold no resources are not in it: a function sees none. `krm-merge update` merges them too.
+    It leaves out files without resources, which a function does not see; `krm-merge update` merges them too.
 
-    With --declare the package holds it, and the next `kpt fn render` makes the merge, once: the Kptfile's status says
-    so, and later edits stay. Another version is declared in its place.
+    With --declare it is written into the package, and the next `kpt fn render` merges once: the Kptfile's status
+    records that, and later edits stay. Declaring another version replaces it.
 
     \b
     Example:  krm-merge config web --to v2 -o merge.yaml

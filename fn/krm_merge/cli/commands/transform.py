@@ -144,7 +144,7 @@ _plugin_dir = click.option(
     envvar=VARIABLE,
     help="The directory of executable plugins; all of them are run.",
 )
-_skip_plugins = click.option("-s", "--skip-plugins", default="", metavar="A,B", help="Plugins that are not run.")
+_skip_plugins = click.option("-s", "--skip-plugins", default="", metavar="A,B", help="Plugins not to run.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class RunOptions(EditOptions):
 @transform_command.command("run")
 @click.argument("directory", metavar="DIR", type=common.PATH)
 @click.option(
-    "--plugin-priorities", default="", metavar="A,B", help="Plugins that win conflicts, the first before all."
+    "--plugin-priorities", default="", metavar="A,B", help="Plugins that win conflicts, the highest priority first."
 )
 @_skip_plugins
 @click.option("--optional-flags", default="", metavar="JSON", help="Options for every plugin, as a JSON map of texts.")
@@ -168,7 +168,7 @@ class RunOptions(EditOptions):
     "--plugin-flags",
     multiple=True,
     metavar="NAME=JSON",
-    help="Options for one plugin; they count more than those for all. May be given for several.",
+    help="Options for one plugin, which override those for all. Repeatable.",
 )
 @_plugin_dir
 @click.option("--config", type=common.FILE, help="A TransformResources functionConfig in place of these options.")
@@ -177,25 +177,25 @@ class RunOptions(EditOptions):
     "--ignored-severity",
     "severity",
     default="warning",
-    help="The severity of a change that is ignored; on an error no file changes.",
+    help="The severity of an ignored change; with error, no file changes.",
 )
 @common.choice_option(
     ["annotate", "drop", "error"],
     "--whiteout",
-    help="How a whiteout is carried out: an annotation, or the resource is dropped; or it is refused.",
+    help="What a whiteout does: annotate the resource, drop it, or fail with an error.",
 )
-@click.option("--transform-dir", type=common.PATH, help="Leave DIR as it is; write patches there, as crane does.")
-@click.option("--ignored-patches-dir", type=common.PATH, help="Write what was ignored there, as crane does.")
+@click.option("--transform-dir", type=common.PATH, help="Leave DIR as it is; write patches here, as crane does.")
+@click.option("--ignored-patches-dir", type=common.PATH, help="Write ignored changes here, as crane does.")
 @edit_options("be done")
 @click.pass_context
 @common.options_as(RunOptions)
 def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **choices: Any) -> None:
     """Run plugins over the resources in DIR: KubernetesPlugin and all in --plugin-dir, or those that --config names.
 
-    Every plugin sees each resource as it is; where plugins disagree, the one with priority wins, and what is ignored
-    is reported. The resources are changed in place, unless --transform-dir is given.
+    Every plugin sees each resource as it is; if plugins disagree, the one with priority wins, and the ignored change is
+    reported. Resources are changed in place unless --transform-dir is given.
 
-    The exit code is 1 where something is refused or a plugin fails; then nothing is written.
+    If something is refused or a plugin fails, the exit code is 1 and nothing is written.
 
     Example:  krm-merge transform web --plugin-dir plugins --dry-run
     """
