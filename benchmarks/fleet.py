@@ -209,7 +209,7 @@ class Bench:
                 run = self.fleet("run", campaign)
             else:
                 with dask_cluster(certificate if name.endswith("TLS") else None) as (scheduler, settings):
-                    engine = ["--engine", "dask", "--scheduler", scheduler]
+                    engine = ["--scheduler", scheduler]
                     run = self.fleet("run", campaign, *engine, settings=settings)
             expect(run, f"{-(-count // ONE_IN):,} conflicts")
             fastest[name] = min(run, fastest.get(name, run), key=attrgetter("wall"))

@@ -29,7 +29,6 @@ LETTERS = (Worst("a"), Worst("A-"), Worst(" "), Worst("\x1b"))
 
 WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "cli.commands.fleet_runs._NOT_IN_NAMES": LETTERS,
-    "cli.commands.fleet_runs._SHARD": (Worst("1"), Worst("1/")),
     "cli.help_pages._COMMENT": (Worst("<!-- \n"), Worst("-", "<!--"), Worst("\n", "<!---->")),
     "cli.help_pages._FENCE": (Worst("``"),),
     "cli.help_pages._HEADING": (Worst("#"), Worst("# ")),

@@ -150,15 +150,15 @@ def test_an_unknown_command_is_refused(world: World) -> None:
     assert "::error::there is no command updat; known are update, check, fleet" in printed
 
 
-def test_a_shard_of_a_campaign(world: World) -> None:
+def test_a_campaign(world: World) -> None:
     upstream = f"{world.folder / 'upstream'}"
     done = world.run(f"krm-merge fleet init campaign --upstream {upstream} --to v2 --packages 'web'", {})
     assert done.returncode == 0, done.stderr
-    action = Action.with_inputs(world, command="fleet", campaign="campaign", shard="1/1")
+    action = Action.with_inputs(world, command="fleet", campaign="campaign")
     status, printed = action.run()
     assert status == 0, printed
     assert "v2" in action.summary
-    assert {file.name for file in action.reports.iterdir()} == {"fleet.md", "fleet.html"}
+    assert {file.name for file in action.reports.iterdir()} == {"fleet.md"}
 
 
 def test_scripts_get_inputs_as_variables_only() -> None:

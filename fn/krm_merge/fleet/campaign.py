@@ -44,11 +44,6 @@ class CampaignTarget:
         """The host that its repository is on, '' for this machine."""
         return host_of(self.name) if self.is_repository and ":" in self.name else ""
 
-    def is_in_shard(self, number: int, count: int) -> bool:
-        """Whether it belongs to one of so many shards, numbered from 0 or from 1: the last and 0 are the same."""
-        digest = hashlib.sha256(self.name.encode()).digest()
-        return int.from_bytes(digest[:8]) % count == number % count
-
 
 @dataclass(frozen=True, slots=True)
 class CampaignUpstream:

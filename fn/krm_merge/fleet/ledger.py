@@ -295,29 +295,6 @@ class Ledger:
         """Records why a target could not be published, '' where it was."""
         self._file.execute("UPDATE targets SET problem = ? WHERE target = ?", (problem, target))
 
-    def take_over(self, other: Ledger) -> int:
-        """Takes from another ledger of the same campaign what it knows and is newer; gives how many targets."""
-        ours, theirs = self.entries(), other.entries()
-        newer = [entry for name, entry in theirs.items() if name in ours and entry.merged_at > ours[name].merged_at]
-        places = ", ".join("?" for _ in _NAMES)
-        conflicts = group_by_key(other.conflicts())
-        with self._transaction():
-            for entry in newer:
-                row = [getattr(entry, name) for name in _NAMES]
-                row[_NAMES.index("packages")] = json.dumps(entry.packages)
-                self._file.execute(f"REPLACE INTO targets ({', '.join(_NAMES)}) VALUES ({places})", row)
-                self._put_conflicts(entry.target, conflicts.get(entry.target, ()))
-        looked_at = {
-            (request.target, request.number): request.looked_at for entry in ours.values() for request in entry.requests
-        }
-        theirs_of_ours = [request for name, entry in theirs.items() if name in ours for request in entry.requests]
-        self.put_requests(
-            request
-            for request in theirs_of_ours
-            if request.looked_at > looked_at.get((request.target, request.number), "")
-        )
-        return len(newer)
-
     def _put_conflicts(self, target: str, conflicts: Iterable[TargetConflict]) -> None:
         """Replaces the conflicts of a target."""
         self._file.execute("DELETE FROM conflicts WHERE target = ?", (target,))

@@ -36,22 +36,17 @@ _ASKED_AT_ONCE = 16
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which targets a run is about: by name, only those that failed, or one shard of them."""
+    """Which targets a run is about: by name, or only those that failed."""
 
     only: tuple[str, ...] = ()
     failed: bool = False
-    shard: tuple[int, int] | None = None
 
     def targets(self, campaign: Campaign, entries: Mapping[str, LedgerEntry]) -> list[CampaignTarget]:
         """The targets, in the order of `targets.yaml`."""
         return [target for target in campaign.targets.values() if self._includes(target, entries[target.name])]
 
     def _includes(self, target: CampaignTarget, entry: LedgerEntry) -> bool:
-        if self.failed and entry.state != "failed":
-            return False
-        if self.shard is not None and not target.is_in_shard(*self.shard):
-            return False
-        return matches(target.name, self.only)
+        return (entry.state == "failed" or not self.failed) and matches(target.name, self.only)
 
 
 def matches(target: str, patterns: Sequence[str]) -> bool:

@@ -149,14 +149,6 @@ def test_some_targets_first(world: World) -> None:
     assert world.states() == {"clean": 6, "pending": 4}
 
 
-def test_shards_are_all_targets_and_none_twice(world: World) -> None:
-    world.working_tree(20)
-    world.plan()
-    merged = [world.fleet("run", "campaign", "--shard", f"{number}/3").stdout.split()[0] for number in (1, 2, 3)]
-    assert sum(map(int, merged)) == 20
-    assert world.states() == {"clean": 20}
-
-
 def test_packages_inside_packages_count(world: World) -> None:
     tree = world.working_tree(1)
     write(tree / "outer", {"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: outer\n"})

@@ -156,14 +156,6 @@ def content(place: Path) -> dict[str, str]:
     return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-def test_join_keeps_every_pull_request(world: World, places: list[Path]) -> None:
-    shutil.copytree(world.place / "campaign", world.place / "shard")
-    (world.place / "shard/ledger.db").unlink()
-    world.fleet("run", "shard")
-    world.fleet("join", "campaign", "shard")
-    assert world.states() == {"open": 2}
-
-
 def test_a_title_cannot_end_its_mark() -> None:
     mark = Mark("v", "r", 'a --> "b"')
     text = with_part("theirs", mark, "body <!-- /krm-merge --> more")

@@ -1,4 +1,4 @@
-"""The same campaign on every engine: processes, shards that are joined, dask, dask over TLS with a worker killed."""
+"""The same campaign on every engine: processes, dask, dask over TLS with a worker killed."""
 
 from __future__ import annotations
 
@@ -12,18 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from benchmarks.fleet import certificate_at
 from distributed import Client
 
-from checkout import ROOT
 from e2e.hosts import GIT_ENVIRONMENT, installed_program, wait_until
 from fleet.clusters import cluster
 from fleet.world import World
 from packages.repositories import snapshot
 
 COUNT = 30
-VALIDATE = str(Path(sys.executable).parent / "kubernetes-validate")
 
 
 @pytest.fixture(scope="module")
@@ -59,19 +56,9 @@ def test_processes(world: World, reference: tuple[World, Path]) -> None:
     check(world, reference)
 
 
-def test_shards_that_are_joined(world: World, reference: tuple[World, Path]) -> None:
-    for number in range(3):
-        shutil.copytree(world.place / "campaign", world.place / f"shard-{number}")
-        assert world.fleet("run", f"shard-{number}", "--shard", f"{number}/3").returncode in (0, 1)
-    done = world.fleet("join", "campaign", "shard-0", "shard-1", "shard-2")
-    assert done.returncode == 0, done.stderr
-    check(world, reference)
-    assert world.fleet("run", "campaign").stdout.startswith("0 merged")
-
-
 def test_dask(world: World, reference: tuple[World, Path], tmp_path: Path) -> None:
     with cluster(tmp_path / "dask", 2) as workers:
-        done = world.fleet("run", "campaign", "--engine", "dask", "--scheduler", workers.address)
+        done = world.fleet("run", "campaign", "--scheduler", workers.address)
     assert done.returncode == 1, done.stderr
     check(world, reference)
 
@@ -85,7 +72,7 @@ def test_dask_with_tls_and_a_worker_killed(
         for name, value in workers.environment.items():
             monkeypatch.setenv(name, value)
         command = [sys.executable, "-m", "krm_merge", "fleet", "run", "campaign"]
-        command += ["--engine", "dask", "--scheduler", workers.address]
+        command += ["--scheduler", workers.address]
         run = subprocess.Popen(command, cwd=world.place, stdout=subprocess.DEVNULL)
         wait_until(lambda: run.poll() is not None or any(world.tree.glob("team-*/*/new.yaml")))
         workers.kill_worker()
@@ -97,7 +84,7 @@ def test_dask_with_tls_and_a_worker_killed(
 
 def start_run(world: World, address: str) -> subprocess.Popen[str]:
     """A run that waits for workers, in a process of its own."""
-    command = [installed_program(), "fleet", "run", "campaign", "--engine", "dask", "--scheduler", address]
+    command = [installed_program(), "fleet", "run", "campaign", "--scheduler", address]
     environment = {**os.environ, **GIT_ENVIRONMENT, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s"}
     return subprocess.Popen(
         command, cwd=world.place, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -123,7 +110,7 @@ def test_a_worker_of_another_version_that_comes_later_is_named(
         assert re.search(r"tcp://127\.0\.0\.1:\d+ has krm-merge 9\.9\.9; this is .*; run again to go on\n", complained)
         workers.kill_worker()
         workers.add_worker()
-        done = world.fleet("run", "campaign", "--engine", "dask", "--scheduler", workers.address)
+        done = world.fleet("run", "campaign", "--scheduler", workers.address)
     assert done.returncode == 1, done.stderr
     check(world, reference)
 
@@ -132,7 +119,7 @@ def test_a_scheduler_that_dies_is_reported_and_what_was_done_stays(
     world: World, reference: tuple[World, Path], tmp_path: Path
 ) -> None:
     with cluster(tmp_path / "dask", 1) as workers:
-        world.fleet("run", "campaign", "--only", "*-00*", "--engine", "dask", "--scheduler", workers.address)
+        world.fleet("run", "campaign", "--only", "*-00*", "--scheduler", workers.address)
         assert world.states()["pending"] == COUNT - 10
         workers.kill_worker()
         run = start_run(world, workers.address)
@@ -154,23 +141,6 @@ def test_a_scheduler_that_dies_is_reported_and_what_was_done_stays(
     ],
 )
 def test_addresses_that_are_refused(world: World, address: str, problem: str) -> None:
-    done = world.fleet("run", "campaign", "--engine", "dask", "--scheduler", address)
+    done = world.fleet("run", "campaign", "--scheduler", address)
     assert done.returncode == 3
     assert problem in done.stderr
-
-
-def test_the_job_of_kubernetes_is_valid() -> None:
-    documents = list(yaml.safe_load_all((ROOT / "examples/fleet-kubernetes/fleet.yaml").read_text()))
-    assert (
-        subprocess.run([VALIDATE, "--strict", ROOT / "examples/fleet-kubernetes/fleet.yaml"], check=False).returncode
-        == 0
-    )
-    (job,) = [document for document in documents if document["kind"] == "Job"]
-    spec = job["spec"]
-    assert (spec["completionMode"], spec["completions"] > 1, spec["backoffLimitPerIndex"] > 0) == (
-        "Indexed",
-        True,
-        True,
-    )
-    (container,) = spec["template"]["spec"]["containers"]
-    assert f"--shard $JOB_COMPLETION_INDEX/{spec['completions']}" in " ".join(container["args"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,7 +38,7 @@ from krm_merge.fleet.run import current_settings, matches, settings_of
 from krm_merge.forges.choice import Forges, ForgeSettings
 from krm_merge.forges.interface import Pace
 from krm_merge.merge import Choice
-from krm_merge.packages import File, PackageError, UnavailableError, state_file, write_file
+from krm_merge.packages import File, UnavailableError, state_file, write_file
 from krm_merge.report import CHOICES, NATURES, MergeReport, shorten, yaml_text
 from krm_merge.resolve.api import Host
 from krm_merge.resolve.choices import ChoiceJournal
@@ -421,30 +420,3 @@ def _withdraw(
     say(f"{'dry run: ' if options.dry_run else ''}{summary or 'no pull request to end'}", on_stdout=True)
     if problems or counts["problem"]:
         sys.exit(1)
-
-
-@fleet_command.command("join")
-@DIRECTORY
-@click.argument("others", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False))
-def join(directory: Path, others: tuple[Path, ...]) -> None:
-    """Copy the results of shards into the campaign in the first DIR, of which they are copies.
-
-    Example:  krm-merge fleet join web-v2 shard-1/web-v2 shard-2/web-v2
-    """
-    place = CampaignDirectory(directory)
-    campaign = place.read()
-    with place.lock(), Ledger.open(place.ledger) as ledger:
-        ledger.follow(campaign.targets)
-        for other in map(CampaignDirectory, others):
-            if other.ledger == place.ledger:
-                raise PackageError(f"{other.path}: is the directory that others are joined to; name their directories")
-            if not other.ledger.is_file():
-                raise PackageError(f"{other.ledger}: there is no ledger; run its shard first")
-            if (name := other.read().name) != campaign.name:
-                raise PackageError(f"{other.path}: is of the campaign {name}, not of {campaign.name}")
-            with Ledger.open(other.ledger) as theirs:
-                count = ledger.take_over(theirs)
-            for folder in ("reports", "cache/repositories"):
-                if (other.ledger.parent / folder).is_dir():
-                    shutil.copytree(other.ledger.parent / folder, place.ledger.parent / folder, dirs_exist_ok=True)
-            say(f"{other.path}: {count:,} targets", on_stdout=True)

@@ -17,7 +17,7 @@ from time import monotonic
 import click
 
 from krm_merge.cli import forges as forge_options
-from krm_merge.cli.options import Subcommands, choice_option, options_as
+from krm_merge.cli.options import Subcommands, options_as
 from krm_merge.cli.output import command_of, say, show_ways
 from krm_merge.cli.terminal import stages
 from krm_merge.fleet.campaign import (
@@ -266,19 +266,6 @@ def _summarise_targets(directory: Path, targets: list[CampaignTarget]) -> None:
     say(advice, on_stdout=True)
 
 
-_SHARD = re.compile(r"(\d+)/(\d+)")
-
-
-def checked_shard(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, int] | None:
-    """`I/N` as two numbers."""
-    if text is None:
-        return None
-    match = _SHARD.fullmatch(text)
-    if match is None or int(match[2]) < 1 or int(match[1]) > int(match[2]):
-        raise click.BadParameter(f"{text}: I/N is expected, with I from 1 to N, or from 0 to N-1")
-    return int(match[1]), int(match[2])
-
-
 @dataclass(frozen=True, slots=True)
 class FleetRunOptions:
     """Which targets a run merges, and where."""
@@ -286,8 +273,6 @@ class FleetRunOptions:
     jobs: int | None
     only: tuple[str, ...]
     failed: bool
-    shard: tuple[int, int] | None
-    engine: str
     scheduler: str | None
     insecure: bool
     timeout: float
@@ -300,13 +285,11 @@ class FleetRunOptions:
 @click.option("--jobs", type=click.IntRange(min=1), help="How many merges run at once; by default one per processor.")
 @ONLY
 @click.option("--failed", is_flag=True, help="Only targets that failed, including those set aside.")
-@click.option("--shard", metavar="I/N", callback=checked_shard, help="Only part I of N, by a hash of their names.")
-@choice_option(
-    ["processes", "dask"],
-    "--engine",
-    help="Where merges run: processes of this machine, or the workers of a dask scheduler.",
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Merge on the workers of this dask scheduler, such as tls://scheduler:8786, instead of on this machine.",
 )
-@click.option("--scheduler", metavar="ADDRESS", help="The address of the dask scheduler, such as tls://scheduler:8786.")
 @click.option("--insecure", is_flag=True, help="Allow a scheduler without TLS on another machine.")
 @click.option(
     "--timeout",
@@ -328,11 +311,9 @@ def run(directory: Path, options: FleetRunOptions) -> None:
 
     Example:  krm-merge fleet run web-v2 --dry-run
     """
-    if (options.engine == "dask") != (options.scheduler is not None):
-        raise click.UsageError("--engine dask and --scheduler ADDRESS come together")
     place = CampaignDirectory(directory)
     campaign = place.read()
-    scope = Scope(options.only, options.failed, options.shard)
+    scope = Scope(options.only, options.failed)
     workers = _engine(options.jobs, options.scheduler, is_insecure=options.insecure)
     with place.lock(), Ledger.open(place.ledger) as ledger, workers as chosen:
         this = Run(
