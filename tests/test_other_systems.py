@@ -109,7 +109,6 @@ def test_a_plugin_that_is_a_program_is_refused(tmp_path: Path) -> None:
     ("command", "output"),
     [
         (["check", "local"], "1 package checked, no problems"),
-        (["policy", "show", "local"], "local has no MergePolicy"),
         (["patch", "apply", "local/a.yaml", "patch.yaml"], "replicas: '7'"),
         (["diff", "original", "upstream"], "data.replicas"),
         (["--version"], "krm-merge "),

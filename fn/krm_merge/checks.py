@@ -177,8 +177,7 @@ def policy_problems(tree: Tree, policy: PackagePolicy) -> Iterator[PackageProble
         is_deletion = resolution.nature == "resource" and not resolution.path
         if resolution.identity is not None and resolution.identity not in identities and not is_deletion:
             place = _in_file(resolution.place, policy)
-            message = f"{place}: {place_of(resolution)}: the package has no such resource"
-            message += "; `krm-merge policy prune` removes it"
+            message = f"{place}: {place_of(resolution)}: the package has no such resource; remove it"
             yield PackageProblem(policy.file, message, line_of(policy.root, place))
     if "config.kubernetes.io/local-config" not in str(to_value(policy.root.get("metadata"))):
         note = 'metadata.annotations: {config.kubernetes.io/local-config: "true"}'

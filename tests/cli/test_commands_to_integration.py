@@ -50,8 +50,6 @@ def test_what_is_no_command_stays(text: str) -> None:
         "merge o u l --in-place",
         "merge o u l --in-place --format json",
         "merge o u l --in-place --on-conflict local",
-        "policy check .",
-        "policy show .",
         "names .",
         "diff o u",
         "update .",

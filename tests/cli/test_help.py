@@ -188,7 +188,7 @@ def test_a_command_without_a_page_shows_its_options(capsys: pytest.CaptureFixtur
 # ---- names that are not there ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["policy", "fleet", "patch", "transform", "components", "components pull-request"])
+@pytest.mark.parametrize("name", ["fleet", "patch", "transform", "components", "components pull-request"])
 def test_a_command_of_several_cuts_no_description_off(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,7 +226,7 @@ def test_the_nearest_name_is_named(arguments: list[str], nearest: str, capsys: p
         (["components", "plan", "missing", "--format=json"], 3, "missing: there is no such directory"),
         (["fleet", "status", "missing", "--format", "json"], 3, "missing/campaign.yaml"),
         (["transform", "list-plugins", "--format", "json", "--plugin"], 2, "No such option '--plugin'"),
-        (["policy", "chck", "--format", "json"], 2, "No such command 'chck'. Did you mean 'check'?"),
+        (["fleet", "statu", "--format", "json"], 2, "No such command 'statu'. Did you mean 'status'?"),
     ],
 )
 def test_errors_are_json_where_json_was_asked_for(
@@ -275,8 +275,8 @@ def test_json_is_asked_for_by_the_same_option_everywhere() -> None:
     assert [names for names, forms in choices if "json" in forms and names not in (["--format"], ["--type"])] == []
 
 
-# They differ in what can be chosen. `policy prune --upstream` and `fleet init --upstream` both say where upstream is.
-WITH_OTHER_CHOICES = {"--on-conflict", "--format", "--type", "--upstream"}
+# They differ in what can be chosen.
+WITH_OTHER_CHOICES = {"--on-conflict", "--format", "--type"}
 
 
 def test_an_option_has_one_form_everywhere() -> None:

@@ -25,7 +25,6 @@ COMMANDS = [
     "diff web other",
     "check web",
     "config web --to v2",
-    "policy show web",
     "names web",
     "mergetool web/cm.yaml other/cm.yaml web/cm.yaml other/cm.yaml --terminal",
     "merge-driver web/cm.yaml other/cm.yaml web/cm.yaml other/cm.yaml",

@@ -1,4 +1,4 @@
-"""The MergePolicy of a package in every command, and `krm-merge policy`."""
+"""The MergePolicy of a package in every command, and what `check` finds in it."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def test_many_stale_choices_have_one_result(sides: Path) -> None:
     stale = [RESOLUTION.format(f"{first}f" * 32, "local") for first in "abcd"]
     (sides / "l" / "merge-policy.yaml").write_text(POLICY + "resolutions:\n" + "".join(stale))
     output = run(sides, "merge", "o", "u", "l", "--in-place")
-    assert output.count("policy prune") == 1
+    assert output.count("match no conflict") == 1
     assert "4 resolutions, such as merge-policy.yaml resolutions[0], match no conflict" in output
 
 
@@ -221,7 +221,6 @@ def test_choices_of_upstream_never_come_in(sides: Path) -> None:
 def test_a_wrong_policy_is_refused(sides: Path) -> None:
     (sides / "l" / "merge-policy.yaml").write_text(POLICY.replace("local   # ours", "me"))
     assert "merge-policy.yaml: onConflict is 'me'" in run(sides, "merge", "o", "u", "l", code=3)
-    assert "merge-policy.yaml: onConflict is 'me'" in run(sides, "policy", "check", "l", code=1)
 
 
 def test_the_policy_of_a_package_lies_in_its_own_folder_in_a_file_that_holds_resources() -> None:
@@ -380,34 +379,6 @@ def test_the_function_obeys_it() -> None:
     assert "description: b" in merge("  onConflict: upstream\n", policy)[0]
     assert merge("", policy.replace("onConflict: local", "onConflict: me"))[1] == 1
     assert merge("", policy, policy)[1] == 1
-
-
-def test_show_check_and_prune(sides: Path) -> None:
-    assert "has no MergePolicy" in run(sides, "policy", "show", "l")
-    fingerprints = fingerprint(sides)
-    more = "rules:\n- {kind: Deployment, onConflict: upstream}\n"
-    more += "redact:\n- {kind: Database, path: spec.uri}\n- field: '*_DSN'\nresolutions:\n"
-    choices = RESOLUTION.format(fingerprints, "upstream") + "# old\n" + RESOLUTION.format("ab" * 32, "local")
-    policy = sides / "l" / "merge-policy.yaml"
-    policy.write_text(POLICY + more + choices)
-    output = run(sides, "policy", "show", "l")
-    assert "conflicts are won by local" in output
-    assert "rule        Deployment: onConflict: upstream" in output
-    assert "redact      Database spec.uri\nredact      *_DSN\n" in output
-    assert "resolution  any resource data.a (value): local" in output
-    answer = run(sides, "policy", "check", "l", code=1)
-    assert "rules[0]: matches nothing in the package" in answer
-    assert "redact[0]: matches nothing in the package" in answer
-    assert "redact[1]" not in answer
-    options = ["--original", "o", "--upstream", "u"]
-    assert "would drop" in run(sides, "policy", "prune", "l", *options, "--dry-run")
-    assert policy.read_text() == POLICY + more + choices
-    assert "dropped" in run(sides, "policy", "prune", "l", *options)
-    assert policy.read_text() == POLICY + more + RESOLUTION.format(fingerprints, "upstream")
-    assert "every choice fits" in run(sides, "policy", "prune", "l", *options)
-    (sides / "l" / "c.yaml").write_text(TEXT.format("e"))
-    run(sides, "policy", "prune", "l", *options)
-    assert policy.read_text() == POLICY + more.replace("resolutions:\n", "")
 
 
 def test_the_example_of_the_page_is_a_policy_by_model_and_schema() -> None:

@@ -28,7 +28,6 @@ _SHARED_MODULES = {
     "merge_driver": "git",
     "mergetool": "git",
     "names": "check",
-    "policy": "resolve",
     "status": "check",
     "update": "merge",
     "why": "declare",

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from krm_merge.policy.package_policy import name_in_repository as name_in_repository
     from krm_merge.policy.package_policy import parse_policy as parse_policy
     from krm_merge.policy.package_policy import policy_from_model as policy_from_model
-    from krm_merge.policy.package_policy import prune_policy as prune_policy
     from krm_merge.policy.package_policy import read_policy as read_policy
     from krm_merge.policy.package_policy import read_rules as read_rules
     from krm_merge.policy.package_policy import recall as recall
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from krm_merge.policy.package_policy import resolution_value as resolution_value
     from krm_merge.policy.package_policy import rule_value as rule_value
     from krm_merge.policy.package_policy import stale_messages as stale_messages
-    from krm_merge.policy.package_policy import stale_resolutions as stale_resolutions
 
 __getattr__, __dir__ = lazy_interface(
     __name__,
@@ -52,7 +50,7 @@ __getattr__, __dir__ = lazy_interface(
         "models": "ListKeysField MergePolicy MergeRules RedactField RulesField list_keys_of redactions_of rules_of",
         "package_policy": "KIND NO_POLICY PackagePolicy PolicyError RulesError RulesFile collect_redactions combine "
         "edit_policy find_policy find_policy_around is_policy memory_path name_in_repository parse_policy "
-        "policy_from_model prune_policy read_policy read_rules recall recall_around remember resolution_value "
-        "rule_value stale_messages stale_resolutions",
+        "policy_from_model read_policy read_rules recall recall_around remember resolution_value "
+        "rule_value stale_messages",
     },
 )

@@ -30,7 +30,7 @@ from krm_merge.posix import is_own
 from krm_merge.report import resource_value
 from krm_merge.schema import Redaction
 from krm_merge.startup import frozen, pattern, replace
-from krm_merge.text import MappingNode, SequenceNode, TextError, Value, document_text, read, read_all, to_value
+from krm_merge.text import MappingNode, TextError, Value, document_text, read, read_all, to_value
 
 if TYPE_CHECKING:
     from krm_merge.merge import ListKeys
@@ -208,9 +208,9 @@ def stale_messages(policy: PackagePolicy, decided: Iterable[PackageDecisions]) -
     if len(stale) > _MOST_NAMED:
         return [
             f"{len(stale):,} resolutions, such as {stale[0].place}, match no conflict: these were settled, or their "
-            "values changed; `krm-merge policy prune` removes them"
+            "values changed; remove them"
         ]
-    why = "its conflict was settled, or its values changed; `krm-merge policy prune` removes it"
+    why = "its conflict was settled, or its values changed; remove it"
     return [f"{resolution.place}: matches no conflict: {why}" for resolution in stale]
 
 
@@ -296,21 +296,6 @@ def edit_policy(
     resource = Resource.from_tree(root)
     resource.change(value, new)
     return _with_document(file, resource)
-
-
-def prune_policy(tree: Tree, policy: PackagePolicy, dropped: Sequence[Resolution]) -> File:
-    """The file of a policy without some of its resolutions."""
-    root = policy.root
-    assert root is not None
-    resource = Resource.from_tree(root)
-    resolutions = root.get("resolutions")
-    assert isinstance(resolutions, SequenceNode)
-    if len(dropped) == len(resolutions.items):
-        resource.remove("resolutions")
-    else:
-        for resolution in dropped:
-            resource.editor.remove(resolutions, resolutions.items[resolution.number])
-    return _with_document(tree[policy.file], resource)
 
 
 def _with_document(file: File, resource: Resource) -> File:

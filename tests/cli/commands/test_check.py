@@ -191,7 +191,7 @@ def test_a_policy_for_what_is_not_there(package: Path) -> None:
     assert run("check").stdout.splitlines() == [
         "web/merge-policy.yaml:7: rules[0]: matches nothing in the package; check its kind, name and path",
         "web/merge-policy.yaml:9: resolutions[0]: Deployment old spec.replicas (value): "
-        "the package has no such resource; `krm-merge policy prune` removes it",
+        "the package has no such resource; remove it",
     ]
     (package / "merge-policy.yaml").write_text(POLICY + "onConflict: me\n", encoding="utf-8")
     assert run("check").stdout.startswith("web/merge-policy.yaml: onConflict is 'me'")

@@ -1,46 +1,36 @@
-"""`krm-merge resolve` and `krm-merge policy`: conflicts settled, and what is kept of that."""
+"""`krm-merge resolve`: conflicts settled, and what is kept of that."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 import click
 
-from krm_merge.checks import place_of, policy_problems
 from krm_merge.cli import options
 from krm_merge.cli.commands.merge import refuse_uncommitted, report_ignored
 from krm_merge.cli.options import named_package
+from krm_merge.cli.output import in_terminal as terminal_option
+from krm_merge.cli.output import no_browser as no_browser_option
 from krm_merge.cli.output import (
-    errors_as_json,
     opened_journal,
-    package_to_look_at,
-    print_json,
     say,
     settle,
     show_recalled,
     show_results,
     summary,
 )
-from krm_merge.cli.output import in_terminal as terminal_option
-from krm_merge.cli.output import no_browser as no_browser_option
 from krm_merge.cli.sides import Writer, destination, read_sides, record_upstream
 from krm_merge.cli.terminal import stages
-from krm_merge.krm import KPTFILE, format_path
-from krm_merge.merge import Resolution
-from krm_merge.packages import Directory, GitRepositories, PackageError, RefusedError, Tree, state_file
+from krm_merge.krm import KPTFILE
+from krm_merge.packages import Directory, GitRepositories, PackageError, state_file
 from krm_merge.policy import (
-    KIND,
-    PackagePolicy,
-    PolicyError,
     find_policy,
     name_in_repository,
-    prune_policy,
     recall_around,
-    stale_resolutions,
 )
 from krm_merge.resolve.api import Host
 from krm_merge.resolve.choices import ChoiceJournal, ChoiceStep
@@ -48,153 +38,15 @@ from krm_merge.resolve.interface import OF_PACKAGES, Saved
 from krm_merge.resolve.session import Session, Task
 from krm_merge.safe_text import quantity
 from krm_merge.startup import replace
-from krm_merge.text import Value, to_value
 from krm_merge.usecases import (
     LineHistory,
     Mergeable,
     MergeChoices,
-    MergeSides,
     PackageUpdate,
     line_history,
-    merge_sides,
     settled_by,
 )
 from krm_merge.vendored.vendorfile import ManifestSource
-
-_PACKAGE = click.argument("package", metavar="[PKG]", default=".", type=options.PATH)
-
-
-@click.group("policy", cls=options.Subcommands)
-def policy_command() -> None:
-    """Show, check and prune the MergePolicy of a package, which says how its conflicts are settled.
-
-    Example:  krm-merge policy check web
-    """
-
-
-@policy_command.command("show")
-@_PACKAGE
-@options.form
-def show(package: Path, form: str) -> None:
-    """Print the policy of the package PKG: who wins, the rules, what is hidden, and the choices on conflicts.
-
-    Example:  krm-merge policy show web
-    """
-    with errors_as_json(form, str(package)):
-        policy = _policy(package)[1]
-    if form == "json":
-        value = to_value(policy.root) if policy.root is not None else {}
-        print_json({"file": policy.file, "policy": value})
-        return
-    if policy.root is None:
-        say(
-            f"{package} has no {KIND}: conflicts that --on-conflict and --rules leave open stop update and merge",
-            on_stdout=True,
-        )
-        return
-    winner = policy.on_conflict
-    others = f"are won by {winner}" if winner in ("upstream", "local") else "that nothing here settles stay open"
-    say(f"{policy.file}: conflicts {others}", on_stdout=True)
-    for rule in policy.rules:
-        sides = {"onConflict": rule.on_conflict, "onDelete": rule.on_delete}
-        about = [part for part in (rule.kind, rule.namespace, rule.name) if part]
-        about += [format_path(rule.path)] if rule.path is not None else []
-        wins = ", ".join(f"{name}: {value}" for name, value in sides.items() if value is not None)
-        say(f"rule        {' '.join(about) or 'everything'}: {wins}", on_stdout=True)
-    for redaction in policy.redactions:
-        named = [part for part in (redaction.kind, redaction.namespace, redaction.name) if part]
-        named += [format_path(redaction.path)] if redaction.path is not None else []
-        say(
-            f"redact      {' '.join([*named, *([redaction.field] if redaction.field is not None else [])])}",
-            on_stdout=True,
-        )
-    for resolution in policy.resolutions.all:
-        say(f"resolution  {place_of(resolution)}: {resolution.choice}", on_stdout=True)
-
-
-@policy_command.command("check")
-@_PACKAGE
-@options.form
-def check(package: Path, form: str) -> None:
-    """Find mistakes in the policy of PKG: wrong fields, rules that match nothing, choices for missing resources.
-
-    The exit code is 1 where something is found.
-
-    Example:  krm-merge policy check web
-    """
-    try:
-        with errors_as_json(form, str(package)):
-            tree, policy = _policy(package)
-    except PolicyError as error:
-        raise RefusedError(str(error)) from None
-    problems = [f"{problem.file}: {problem.message}" for problem in policy_problems(tree, policy)]
-    if form == "json":
-        print_json({"file": policy.file, "problems": problems})
-    else:
-        for problem in problems:
-            say(problem, on_stdout=True)
-        if not problems:
-            message = f"{policy.file}: no mistakes found" if policy.root is not None else f"{package} has no {KIND}"
-            say(message, on_stdout=True)
-    if problems:
-        sys.exit(1)
-
-
-@policy_command.command("prune", cls=options.AtVersion)
-@click.argument("package", metavar="[PKG[@REF]]", default=".")
-@click.option("--original", type=click.Path(path_type=Path, exists=True), help="A directory; needs --upstream.")
-@click.option("--upstream", type=click.Path(path_type=Path, exists=True), help="A directory; needs --original.")
-@click.option("--dry-run", is_flag=True, help="Show what would be removed, and change nothing.")
-@options.allow_address
-@options.form
-def prune(
-    package: str, original: Path | None, upstream: Path | None, dry_run: bool, allowed: tuple[str, ...], form: str
-) -> None:
-    """Remove the choices of PKG that match no conflict of an update to the version REF.
-
-    REF defaults to the ref in its Kptfile. Instead of versions, --original and --upstream name two directories.
-
-    Example:  krm-merge policy prune web@v2 --dry-run
-    """
-    if (original is None) != (upstream is None):
-        raise click.UsageError("give --original and --upstream, or neither")
-    place, ref = named_package(package)
-    with errors_as_json(form, str(place)):
-        tree, policy = _policy(place)
-    with errors_as_json(form, str(place)), opened_journal(place, only_looks=dry_run) as journal:
-        choices = MergeChoices.of(None, "smart", None).obeying(policy)
-        dropped: list[Resolution] = []
-        if policy.resolutions.all:
-            sides: Mergeable
-            if original is not None and upstream is not None:
-                sides = MergeSides(Directory(original), Directory(upstream), tree)
-            else:
-                sides = PackageUpdate(tree, GitRepositories(), str(place), ref or None, allowed=allowed)
-            dropped = stale_resolutions(policy, merge_sides(sides, choices).decided)
-        if dropped and not dry_run:
-            journal.commit({policy.file: prune_policy(tree, policy, dropped)}, tree)
-    if form == "json":
-        print_json({"file": policy.file, "dropped": [_as_value(resolution) for resolution in dropped]})
-        return
-    for resolution in dropped:
-        say(f"{'would drop' if dry_run else 'dropped'}  {place_of(resolution)}: {resolution.choice}", on_stdout=True)
-    if not dropped:
-        say("every choice fits" if policy.resolutions.all else "there are no choices", on_stdout=True)
-
-
-def _policy(package: Path) -> tuple[Tree, PackagePolicy]:
-    tree = package_to_look_at(package)
-    return tree, find_policy(tree)
-
-
-def _as_value(resolution: Resolution) -> Mapping[str, Value]:
-    return {
-        "place": resolution.place,
-        "path": format_path(resolution.path),
-        "nature": resolution.nature,
-        "fingerprint": resolution.fingerprint,
-        "choice": resolution.choice,
-    }
 
 
 @click.command("resolve")

@@ -115,7 +115,7 @@ def test_what_kpt_fetched_with_the_package_came_from_upstream(world: World, krm_
     ("command", "address"),
     [
         *(("update", address) for address in ("ssh://git@127.0.0.1:1/x", "git@h:x", "git://h/x")),
-        *((command, "https://127.0.0.1:1/x") for command in ("resolve --terminal", "policy prune", "update --dry-run")),
+        *((command, "https://127.0.0.1:1/x") for command in ("resolve --terminal", "update --dry-run")),
     ],
 )
 def test_a_new_address_stops_before_it_is_asked(
