@@ -167,7 +167,8 @@ class Shell:
             self._commit(upstream, version)
             self._git(upstream, "tag", version)
         self._git(self.directory, "init", "--quiet")
-        (self.directory / ".git" / "info" / "exclude").write_text("/v[123]/\n")
+        (self.directory / ".git" / "info" / "exclude").write_text("/v[123]/\n/examples\n")
+        (self.directory / "examples").symlink_to(ROOT / "examples")
         commit = self._git(upstream, "rev-parse", "v1").strip()
         origin = dedent(UPSTREAM).format(address=ADDRESS, package=package.name, commit=commit)
         kptfile = dedent(package.versions["v1"]["Kptfile"]).replace(

@@ -10,10 +10,10 @@ from random import Random
 
 import yaml
 
-from krm_merge.components.graph import build_graph
+from krm_merge.components.graph import BranchNames, build_graph
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import Build, BuildEvent, BuildOutcome, Component, ComponentKey, PullRequest
-from krm_merge.components.plan.model import Plan, PlanChoices, with_block
+from krm_merge.components.plan.model import Plan, with_block
 from krm_merge.components.plan.planner import plan
 from krm_merge.functions import process
 from krm_merge.krm.result import Result
@@ -39,7 +39,7 @@ def component(name: str, *depends_on: str, app: str = "app", nudges: Iterable[st
 class Observations:
     """Observations that grow step by step. By default a repository has the name of its first Component."""
 
-    choices: PlanChoices = field(default_factory=PlanChoices)
+    branches: BranchNames = field(default_factory=BranchNames)
     components: dict[str, Component] = field(default_factory=dict)
     builds: list[Build] = field(default_factory=list)
     pulls: dict[tuple[str, int], PullRequest] = field(default_factory=dict)
@@ -168,7 +168,7 @@ class Observations:
     ) -> tuple[list[Plan], list[Result]]:
         graph, findings = build_graph(components, removed=self.removed)
         assert not [finding for finding in findings if finding.severity == "error"], findings
-        return plan(graph, History(builds, pulls, graph.components), self.choices)
+        return plan(graph, History(builds, pulls, graph.components), self.branches)
 
     def carry_out(self, plans: Iterable[Plan]) -> None:
         """Does to pull requests what plans say."""

@@ -132,7 +132,6 @@ class _ComponentChoices(StrictModel):
         description="Check the graph; write what makes today's Konflux follow it; plan pull requests; or also simulate "
         "the snapshots, tests and releases that follow.",
     )
-    suffix: Literal["component", "repository"] = Field("component", description="The end of the names of our branches.")
 
 
 class ComponentsConfigMapData(_ComponentChoices):

@@ -17,15 +17,15 @@ from krm_merge.components.graph import (
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import ComponentKey
 from krm_merge.components.konflux.reading import GROUPS, OWN_GROUP, items, text
-from krm_merge.components.plan.model import Plan, PlanChoices, Planning, pull_name
+from krm_merge.components.plan.model import Plan, Planning, pull_name
 from krm_merge.components.plan.planner import plan
 from krm_merge.components.plan.records import LOCAL_CONFIG, DigestPolicy, plan_resource, resource_head
-from krm_merge.components.plan.simulation import Release, Simulation, Snapshot, SnapshotPart, World, simulate
+from krm_merge.components.plan.simulation import Release, Snapshot, SnapshotPart, World, simulate
 from krm_merge.functions import API_VERSION
 from krm_merge.functions.component_items import ComponentItems, read_items, write_items
 from krm_merge.functions.component_settings import configure, report_ignored_nudges
 from krm_merge.functions.models import ComponentsConfigMapData, PlanComponentUpdates
-from krm_merge.krm import Resource, ResourceList, Result, Results, place_of, validate, value_at
+from krm_merge.krm import Resource, ResourceList, Result, Results, place_of, validate
 from krm_merge.startup import group_by_key, replace, split_names
 from krm_merge.text import Object, Value, to_value
 
@@ -44,10 +44,9 @@ def config_of(resource_list: ResourceList) -> PlanComponentUpdates | None:
     return PlanComponentUpdates.model_validate({"apiVersion": API_VERSION, "kind": "PlanComponentUpdates", **fields})
 
 
-def choices_of(config: PlanComponentUpdates) -> PlanChoices:
-    """The choices for plans in the functionConfig."""
-    branches = BranchNames(tuple(config.separators), tuple(config.ignoredPrefixes))
-    return PlanChoices(branches, config.suffix)
+def branches_of(config: PlanComponentUpdates) -> BranchNames:
+    """How branches are named, by the functionConfig."""
+    return BranchNames(tuple(config.separators), tuple(config.ignoredPrefixes))
 
 
 def drawing_of(resource_list: ResourceList) -> Drawing | None:
@@ -63,13 +62,11 @@ def drawing_of(resource_list: ResourceList) -> Drawing | None:
     report_findings(findings, items, results)
     if results.errors:
         return Drawing(graph)
-    history, choices = _history(items, graph), choices_of(config)
-    plans, _ = plan(graph, history, choices)
-    waiting = group_by_key(
-        (dependant.key, _label(update_plan)) for update_plan in plans for dependant in update_plan.target.dependants
-    )
+    history, branches = _history(items, graph), branches_of(config)
+    plans, _ = plan(graph, history, branches)
+    waiting = group_by_key((update_plan.target.key, _label(update_plan)) for update_plan in plans)
     groups: dict[str, set[ComponentKey]] = {}
-    planning = Planning(graph, history, choices)
+    planning = Planning(graph, history, branches)
     for key, component in graph.components.items():
         for pull_request in history.of_repository(component.repository):
             if pull_request.state == "open":
@@ -98,11 +95,10 @@ def simulate_components(
     config: PlanComponentUpdates,
     plans: Sequence[Plan],
 ) -> list[Result]:
-    """Writes Snapshots and Releases, and the promoted digests into the Components; returns the findings."""
+    """Writes Snapshots and Releases; returns the findings."""
     history = _history(component_items, graph)
-    planning = Planning(graph, history, choices_of(config))
+    planning = Planning(graph, history, branches_of(config))
     simulation, findings = simulate(planning, _world(component_items, plans))
-    _promote(component_items, simulation, history)
     snapshots = [_snapshot(snapshot) for snapshot in simulation.snapshots]
     releases = [_release(release) for release in simulation.releases]
     for kind, values in (("Snapshot", snapshots), ("Release", releases)):
@@ -153,20 +149,6 @@ def _has_passed(item: Resource) -> bool:
         text(condition, "type") == "AppStudioTestSucceeded" and text(condition, "status") == "True"
         for condition in conditions
     )
-
-
-def _promote(component_items: ComponentItems, simulation: Simulation, history: History) -> None:
-    """CR15: the global candidate list is kept in the Components."""
-    for key, image in simulation.candidates.items():
-        item = component_items.resources[key]
-        # Otherwise only the Component itself names the promoted digest.
-        is_built = history.promoted_builds.get(key) is not None
-        if (
-            value_at(item.value, ("status", "lastPromotedImage")) != image
-            and is_built
-            and not component_items.is_listed(item)
-        ):
-            item.set("status.lastPromotedImage", image)
 
 
 def _snapshot(snapshot: Snapshot) -> Object:
@@ -256,7 +238,7 @@ def _report_missing(resource_list: ResourceList, items: ComponentItems, config: 
 
 
 def _plan_updates(items: ComponentItems, graph: Graph, config: PlanComponentUpdates, results: Results) -> list[Plan]:
-    plans, findings = plan(graph, _history(items, graph), choices_of(config))
+    plans, findings = plan(graph, _history(items, graph), branches_of(config))
     report_findings(findings, items, results)
     return plans
 

@@ -186,7 +186,7 @@ def test_removed_without_a_manifest() -> None:
     assert run(items, "plan").rules() == ["CR6"]
     answer = run(items, "plan", "{removed: [parent]}")
     assert answer.rules() == ["CR5"]
-    assert answer.messages("CR5") == ["team/child: child#1 is closed: its dependencies are deleted"]
+    assert answer.messages("CR5") == ["child#1 is closed: its dependencies are deleted"]
 
 
 def test_removed_is_in_what_configure_wrote() -> None:
@@ -224,7 +224,6 @@ CONFIGS = [
     ("{digest: [a]}", "digest", "functionConfig: digest is a list; a map is expected"),
     ("{removed: parent}", "removed", "functionConfig: removed is 'parent'; a list is expected"),
     ("{removed: [1]}", "removed[0]", "functionConfig: removed[0] is 1; a text is expected"),
-    ("{suffix: true}", "suffix", "functionConfig: suffix is true; input should be 'component' or 'repository'"),
     (
         "{digest: {fils: []}}",
         "digest.fils",

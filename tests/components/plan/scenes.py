@@ -6,20 +6,21 @@ A letter or digit is an image: the digest `sha256:` with that character 64 times
 from __future__ import annotations
 
 from components.observations import Observations
-from krm_merge.components.plan.model import Plan, PlanChoices
+from krm_merge.components.graph import BranchNames
+from krm_merge.components.plan.model import Plan
 
 
-def parent(choices: PlanChoices | None = None) -> Observations:
+def parent(branches: BranchNames | None = None) -> Observations:
     """A common parent image in one repository, its child in another."""
-    state = Observations(choices or PlanChoices())
+    state = Observations(branches or BranchNames())
     state.component("parent")
     state.component("child", "parent", at="c")
     return state
 
 
-def updating(branch: str = "up", choices: PlanChoices | None = None) -> Observations:
+def updating(branch: str = "up", branches: BranchNames | None = None) -> Observations:
     """A pull request of the parent, built, and the one that it triggered."""
-    state = parent(choices)
+    state = parent(branches)
     state.open("parent", branch)
     state.build("parent", "1", 1)
     state.step()

@@ -27,7 +27,7 @@ def test_a_push_to_another_branch_is_not_promoted() -> None:
     for_branch(state, "release-1")
     assert state.step()[0] == ["component-update-parent/child ready parent=2 [create]"]
     _, findings = state.plan()
-    message = "team/parent: builds for release-1 trigger nothing: the Component is built from main"
+    message = "builds for release-1 trigger nothing: the Component is built from main"
     assert message in [finding.message for finding in findings]
 
 
@@ -77,7 +77,7 @@ def test_a_pull_request_that_gets_another_target() -> None:
     assert state.step()[0] == ["fix/child draft parent=1 [create] until parent#1 merged"]
     state.edit("parent", 1, target_branch="release-1")
     _, findings = state.plan()
-    message = "team/parent: builds for release-1 trigger nothing: the Component is built from main"
+    message = "builds for release-1 trigger nothing: the Component is built from main"
     assert [finding.message for finding in findings if finding.rule == "CR15"] == [message]
 
 
@@ -110,7 +110,7 @@ def test_a_tag_may_be_taken_for_a_branch(source: str) -> None:
         state.open("parent", "fix", branches=["v1.0"] if source == "in a list" else None)
         state.edit("parent", 1, target_branch="main" if source == "in a list" else "v1.0")
     _, findings = state.plan()
-    message = "team/parent: builds for main trigger nothing: the Component is built from v1.0"
+    message = "builds for main trigger nothing: the Component is built from v1.0"
     doubt = "" if source else "; if that is a tag, remove it from its revision"
     assert [finding.message for finding in findings] == [message + doubt]
 
@@ -209,8 +209,8 @@ def test_of_several_versions_the_first_is_promoted() -> None:
     items = [VERSIONS, CHILD, push("a", "2", 1, branch="main"), push("b", "1", 2, branch="release-1")]
     (plan,) = (yaml.safe_load(item) for item in run(items, "plan").items if "kind: PullRequestPlan" in item)
     assert [commit["to"] for commit in plan["spec"]["commits"]] == [digest("2")]
-    simulated = run(items, "simulate").items[0]
-    assert f"lastPromotedImage: quay.io/acme/parent@{digest('2')}" in simulated
+    snapshot = next(item for item in run(items, "simulate").items if "kind: Snapshot" in item)
+    assert f"containerImage: quay.io/acme/parent@{digest('2')}" in snapshot
 
 
 def test_a_push_to_another_branch_leaves_what_the_component_says() -> None:

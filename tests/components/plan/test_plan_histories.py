@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from components.observations import Observations, brief, digest
 from components.plan.scenes import parent, updating
-from krm_merge.components.plan.model import PlanChoices
 
 
 def settle(state: Observations) -> list[str]:
@@ -161,23 +160,6 @@ def test_planned_ones_do_not_wait_for_each_other() -> None:
         "f@bundle ready controller=9",
         "f@catalog ready controller=9",
     ]
-
-
-def test_suffixes_of_several_branches() -> None:
-    """I17: what is built from another branch has a branch of its own, whatever else there is."""
-    state = Observations(PlanChoices(suffix="repository"))
-    state.component("p")
-    for name, branch in (("c1", "v1"), ("c2", "v2/x")):
-        state.component(name, "p", repository="c")
-        state.components[name] = replace(state.components[name], branch=branch)
-    state.open("p", "f")
-    state.build("p", "2", 1)
-    state.step()
-    state.component("b", "p", repository="c")
-    state.carry_out(state.plan()[0])
-    plans, _ = state.plan()
-    assert {plan.branch: plan.base for plan in plans} == {"f/c": "main", "f/c-v1": "v1", "f/c-v2-x": "v2/x"}
-    assert not any(plan.actions for plan in plans)
 
 
 def test_a_push_of_what_nobody_observed_is_told() -> None:

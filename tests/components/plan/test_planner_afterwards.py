@@ -8,10 +8,9 @@ from dataclasses import replace
 import pytest
 
 from components.observations import Observations, brief, digest
-from components.plan.scenes import only, updating
+from components.plan.scenes import updating
 from krm_merge.components.graph import component_of
 from krm_merge.components.konflux.model import ComponentKey
-from krm_merge.components.plan.model import PlanChoices
 
 # --- What else is expected -----------------------------------------------------------------------------------------
 
@@ -73,33 +72,6 @@ def observed_twice(state: Observations) -> None:
     state.pulls["again", 1] = state.pulls["parent", 1]
     state.merge("parent", 1)
     state.plan()
-
-
-def two_share_a_branch(state: Observations) -> None:
-    state.choices = PlanChoices(suffix="repository")
-    state.component("child", "parent", repository="child", context="one")
-    state.component("child2", "parent", "other", repository="child", context="two")
-    state.component("other")
-    state.build("parent", "2", 1)
-    state.open("other", "up")
-    state.build("other", "3", 1)
-    waits = "until other#1 merged, parent#1 merged"
-    assert state.step()[0] == [f"up/child draft other=3,parent=2 [addCommit describe] {waits}"]
-    assert [dependant.key.name for dependant in only(state).target.dependants] == ["child", "child2"]
-    assert only(state).target.contexts == ("one", "two")
-
-
-def those_of_a_chain_share_none(state: Observations) -> None:
-    state.choices = PlanChoices(suffix="repository")
-    state.component("between", "child")
-    state.component("behind", "between", repository="child")
-    plans, findings = state.plan()
-    assert [plan.branch for plan in plans] == ["up/child"]
-    assert "I17" in {finding.rule for finding in findings}
-    state.build("child", "2", 1)
-    state.step()
-    state.build("between", "3", 1)
-    assert [plan.branch for plan in state.plan()[0]] == ["up/behind", "up/between", "up/child"]
 
 
 def two_namespaces_build_one_repository(state: Observations) -> None:
@@ -226,7 +198,7 @@ def builds_of_what_nobody_observed(state: Observations) -> None:
     del state.pulls["parent", 1]
     state.builds = [replace(build, pull_request=7) for build in state.builds]
     (message,) = [finding.message for finding in state.plan()[1] if finding.rule == "CR21"]
-    assert message.startswith("team/parent: builds of #7 trigger nothing: there is no PullRequest of that number")
+    assert message.startswith("builds of #7 trigger nothing: there is no PullRequest of that number")
 
 
 def closed_by_hand_before_the_merge(state: Observations) -> None:
@@ -278,10 +250,8 @@ PLAYS: list[tuple[Callable[[Observations], None], str]] = [
     (merged_without_a_number, "CR20, CR30: a push is of a merge also where only its commit says so"),
     (observed_twice, "a late observation does not undo a merge"),
     (closing_opens_nothing, "S7: nothing is opened for what the same plan closes"),
-    (two_share_a_branch, "I17: two dependants on one branch do not undo each other's work"),
     (a_branch_ends_as_ours, "C3: an omission is told"),
     (a_later_push_contains_it, "CR30, I10: a later push brings what an earlier one failed to"),
-    (those_of_a_chain_share_none, "I17: one branch cannot be on both sides of a merge"),
     (two_namespaces_build_one_repository, "CR4, I17: their pull requests are told apart"),
     (old_groups_stay_done, "CR21: what is merged is not opened again for newer digests"),
     (what_was_taken_back_stays_so, "CR34: and is not taken back again"),

@@ -9,7 +9,7 @@ import pytest
 from components.observations import Observations, brief, digest, run
 from components.plan.scenes import monorepo, only, operator, parent, updating
 from krm_merge.components.graph import BranchNames
-from krm_merge.components.plan.model import PlanChoices, parse_description
+from krm_merge.components.plan.model import parse_description
 
 # --- Rules -----------------------------------------------------------------------------------------------------------
 
@@ -310,16 +310,6 @@ def test_the_branch_stays() -> None:
     assert state.step()[0] == ["up/child draft parent=1 [] until parent#1 merged"]
 
 
-def test_suffix_repository() -> None:
-    """I17: the option."""
-    state = Observations(PlanChoices(suffix="repository"))
-    state.component("parent")
-    state.component("child", "parent", repository="services")
-    state.open("parent", "up")
-    state.build("parent", "1", 1)
-    assert state.step()[0] == ["up/services draft parent=1 [create] until parent#1 merged"]
-
-
 def test_an_ignored_prefix() -> None:
     """CR22, I6: the pull request is found again."""
     state = updating()
@@ -331,7 +321,7 @@ def test_an_ignored_prefix() -> None:
 def test_only_at_separates() -> None:
     """CR22, C2: the pull request is found again."""
     state = updating()
-    state.choices = PlanChoices(BranchNames(("@",)))
+    state.branches = BranchNames(("@",))
     number = state.open("parent", "other")
     state.build("parent", "2", number)
     state.step()

@@ -102,8 +102,8 @@ class Component:
     its directory there ('.' for all). `image` is the name of its image without tag and digest, `digest` the one that
     was promoted last ('' before the first), of a build of `commit` that started at `promoted`. `tags` are those that
     the Component itself gives its image, `released_as` names under which the image is released. `depends_on` and
-    `nudges` hold names of other Components, as written. `simple_branch` says that those it nudges in one repository
-    share their pull requests. `is_declared` says that only its specification has the digest, which may be an old one.
+    `nudges` hold names of other Components, as written. `is_declared` says that only its specification has the
+    digest, which may be an old one.
     """
 
     key: ComponentKey
@@ -120,7 +120,6 @@ class Component:
     deleted: bool = False
     commit: str = ""
     tags: tuple[str, ...] = ()
-    simple_branch: bool = False
     is_declared: bool = False
 
 

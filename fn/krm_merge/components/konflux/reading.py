@@ -247,7 +247,6 @@ _TAG_IN_LABEL = "refs-tags-"
 _NO_REVISION = re.compile(r"HEAD\Z|(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 _DIGEST = re.compile(r"@(sha256:[0-9a-f]{64})")
 _OUTCOMES: Final[Mapping[str, BuildOutcome]] = {"True": "succeeded", "False": "failed"}
-_SIMPLE_BRANCH = "build.appstudio.openshift.io/build-nudge-simple-branch"
 _PROMOTED = "test.appstudio.openshift.io/lastbuilttime"
 
 
@@ -279,7 +278,6 @@ def read_component(value: Value) -> Component:
         bool(fields.text("metadata", "deletionTimestamp")),
         commit,
         tuple(dict.fromkeys(filter(None, (tag_of(image), tag_of(promoted))))),
-        fields.text(*annotations, _SIMPLE_BRANCH) == "true",
         is_declared="@" in image and not (promoted or commit or promoted_at),
     )
     fields.check()

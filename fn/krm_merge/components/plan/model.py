@@ -16,58 +16,31 @@ from krm_merge.forges.interface import same_repository
 from krm_merge.krm import Result
 from krm_merge.startup import group_by_key
 
-Suffix: TypeAlias = Literal["component", "repository"]
 TriggerState: TypeAlias = Literal["open", "waiting", "done", "closed"]
 """Of a pull request that triggers another: open, merged but not built since, merged and built, closed unmerged."""
 Action: TypeAlias = Literal["create", "addCommit", "regenerate", "rebase", "describe", "draft", "undraft", "close"]
 
 
 @dataclass(frozen=True, slots=True)
-class PlanChoices:
-    """The choices of the user for plans."""
-
-    branches: BranchNames = field(default_factory=BranchNames)
-    suffix: Suffix = "component"
-
-
-@dataclass(frozen=True, slots=True)
 class PlanTarget:
-    """One dependant, or several that share a repository and a branch: it gets one pull request for each group (I17).
+    """A dependant: it gets one pull request for each group. `suffix` ends the names of its branches."""
 
-    `suffix` ends the names of its branches.
-    """
-
-    dependants: tuple[Component, ...]
+    dependant: Component
     suffix: str
 
     def __str__(self) -> str:
         """Its name in messages."""
-        return ", ".join(str(dependant.key) for dependant in self.dependants)
+        return str(self.key)
 
     @property
     def key(self) -> ComponentKey:
         """The Component that findings are about."""
-        return self.dependants[0].key
-
-    @property
-    def application(self) -> str:
-        """The Application of all of them."""
-        return self.dependants[0].application
+        return self.dependant.key
 
     @property
     def repository(self) -> str:
-        """The repository of all of them."""
-        return self.dependants[0].repository
-
-    @property
-    def branch(self) -> str:
-        """The branch that they are built from, '' for the default branch of the repository (C12)."""
-        return self.dependants[0].branch
-
-    @property
-    def contexts(self) -> tuple[str, ...]:
-        """Their directories."""
-        return tuple(dict.fromkeys(dependant.context for dependant in self.dependants))
+        """The dependant's repository."""
+        return self.dependant.repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,9 +238,7 @@ def description_of(
     `closed` is why it is closed.
     """
     names = ", ".join(edit.component.name for edit in digests) or "nothing"
-    to = ", ".join(dependant.key.name for dependant in target.dependants)
-    whom = ", ".join(f"`{dependant.key.name}`" for dependant in target.dependants)
-    lines = [BEGIN, f"This updates images in {whom}, for the group `{group}`.", ""]
+    lines = [BEGIN, f"This updates images in `{target.key.name}`, for the group `{group}`.", ""]
     for edit in digests:
         lines.append(f"- `{edit.component.name}` is `{edit.image}@{edit.digest}`")
     if triggers:
@@ -286,7 +257,7 @@ def description_of(
         lines += ["", "It holds the changes to this directory of:", ""]
         lines += [f"- files of {copy.pull_request} at {copy.head}" for copy in synthetic]
     lines += ["", _closing_line(closed) if closed else _order(waiting, bool(digests)), END]
-    return f"Update {names} in {to} ({group})", "\n".join(lines) + "\n"
+    return f"Update {names} in {target.key.name} ({group})", "\n".join(lines) + "\n"
 
 
 def closed_description(description: str, reason: str) -> str:
@@ -325,33 +296,32 @@ def _order(waiting: Sequence[Waiting], updates: bool) -> str:
 
 
 class Planning:
-    """The observation, the user's choices, and the findings so far.
+    """The observation, the user's names of branches, and the findings so far.
 
     `targets` are in the order of the graph, `rank` is that order, `deleted_targets` are those whose Components are
     deleted. `closing` are the pull requests that plans close.
     """
 
-    def __init__(self, graph: Graph, history: History, choices: PlanChoices) -> None:
+    def __init__(self, graph: Graph, history: History, branches: BranchNames) -> None:
         """Starts with the findings about targets."""
         self.graph = graph
         self.history = history
         self.rank = {key: at for at, key in enumerate(graph.order)}
         self.findings: list[Result] = []
         self.closing: set[PullRequestId] = set()
-        living = self._targets([graph.components[key] for key in graph.order], choices)
-        self.targets = list(_with_distinct_suffixes(living))
+        self.targets = list(_with_distinct_suffixes(_targets(graph.components[key] for key in graph.order)))
         places = {_place(target) for target in self.targets}
-        over = self._targets(graph.deleted.values(), choices)
+        over = _targets(graph.deleted.values())
         self.deleted_targets = [target for target in over if _place(target) not in places]
         suffixes = {target.suffix for target in (*self.targets, *self.deleted_targets) if self._has_branches(target)}
-        self.choices = replace(choices, branches=replace(choices.branches, dependants=suffixes))
+        self.branches = replace(branches, dependants=suffixes)
         self._groups: dict[str, str] = {}
         self._by_place = {_place(target): target for target in self.targets}
 
     def group(self, branch: str) -> str:
         """The group of a branch."""
         if branch not in self._groups:
-            self._groups[branch] = self.choices.branches.group(branch)
+            self._groups[branch] = self.branches.group(branch)
         return self._groups[branch]
 
     def target_of(self, pull: PullRequest) -> PlanTarget | None:
@@ -378,42 +348,14 @@ class Planning:
 
     def _has_branches(self, target: PlanTarget) -> bool:
         """Whether branches end in its suffix: it depends on something, or did when its pull requests were planned."""
-        return any(self.graph.dependencies(dependant.key) for dependant in target.dependants) or any(
+        return bool(self.graph.dependencies(target.key)) or any(
             pull.source_branch.endswith((f"/{target.suffix}", f"@{target.suffix}")) and planned_state(pull)
             for pull in self.history.of_repository(target.repository)
         )
 
-    def _targets(self, components: Iterable[Component], choices: PlanChoices) -> Iterator[PlanTarget]:
-        sharing: dict[tuple[str, ...], list[Component]] = {}
-        for component in components:
-            key, repository = component.key, component.repository
-            # C10: a dependency may ask for one pull request per repository.
-            is_simple = any(self.graph.components[above].simple_branch for above in self.graph.dependencies(key))
-            is_shared = repository and (choices.suffix == "repository" or is_simple)
-            place = (key.namespace, component.application, same_repository(repository), component.branch)
-            sharing.setdefault((*place, "" if is_shared else key.name), []).append(component)
-        for (*_, alone), group in sharing.items():
-            dependants = [dependant for dependant in group if self.graph.dependencies(dependant.key)] or group[:1]
-            if alone or self._is_chained(dependants):
-                yield from (PlanTarget((dependant,), dependant.key.name) for dependant in dependants)
-            else:
-                name = same_repository(group[0].repository).rpartition("/")[2] or group[0].key.name
-                branch = group[0].branch.replace("/", "-")
-                yield PlanTarget(tuple(dependants), name if branch in ("", "main") else f"{name}-{branch}")
 
-    def _is_chained(self, dependants: Sequence[Component]) -> bool:
-        """Whether one of them depends on another: one branch cannot be on both sides of a merge."""
-        keys = {dependant.key for dependant in dependants}
-        above, level = set[ComponentKey](), keys
-        while level:
-            level = {key for below in level for key in self.graph.dependencies(below)} - above
-            above |= level
-        if not above & keys:
-            return False
-        names = ", ".join(dependant.key.name for dependant in dependants)
-        message = f"{names} share a repository, but depend on each other: each gets separate branches"
-        self.report("info", "I17", message, dependants[0].key)
-        return True
+def _targets(components: Iterable[Component]) -> Iterator[PlanTarget]:
+    return (PlanTarget(component, component.key.name) for component in components)
 
 
 def _with_distinct_suffixes(targets: Iterable[PlanTarget]) -> Iterator[PlanTarget]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from krm_merge.components.graph import Graph, branch_for, branch_names, incomplete_components
+from krm_merge.components.graph import BranchNames, Graph, branch_for, branch_names, incomplete_components
 from krm_merge.components.konflux.history import History, is_usable, latest
 from krm_merge.components.konflux.model import ComponentKey, PullRequest, touches
 from krm_merge.components.plan.model import (
@@ -17,7 +17,6 @@ from krm_merge.components.plan.model import (
     DescribedState,
     DigestEdit,
     Plan,
-    PlanChoices,
     Planning,
     PlanTarget,
     Trigger,
@@ -69,17 +68,17 @@ def actions(plan: Plan, carried: DescribedState | None) -> Iterator[Action]:
 
 def report_reasons(planning: Planning, plan: Plan) -> None:
     """Reports the digests of a pull request, and what it waits for."""
-    key, of_whom, pull = plan.target.key, plan.target, plan.pull_request
+    key, pull = plan.target.key, plan.pull_request
     what = pull_name(pull) if pull is not None else f"a pull request from {plan.branch}"
     updates = ", ".join(f"{edit.component.name} {edit.digest[:19]}" for edit in plan.digests) or "nothing"
-    planning.report("info", "CR21" if pull is None else "CR22", f"{of_whom}: {what} updates {updates}", key)
+    planning.report("info", "CR21" if pull is None else "CR22", f"{what} updates {updates}", key)
     if plan.waiting:
         waits = ", ".join(dict.fromkeys(_waits(wait) for wait in plan.waiting))
-        planning.report("info", "CR27", f"{of_whom}: {what} stays a draft until {waits}", key)
+        planning.report("info", "CR27", f"{what} stays a draft until {waits}", key)
     elif pull is not None and pull.draft and not plan.draft:
-        planning.report("info", "CR30", f"{of_whom}: {what} is ready: all that triggered it is merged and built", key)
+        planning.report("info", "CR30", f"{what} is ready: all that triggered it is merged and built", key)
     if pull is None and plan.branch == branch_names(plan.group, "")[1] + plan.target.suffix:
-        message = f"{of_whom}: the branch is {plan.branch}: git allows no {plan.group}/… beside {plan.group}"
+        message = f"the branch is {plan.branch}: git allows no {plan.group}/… beside {plan.group}"
         planning.report("info", "I5", message, key)
 
 
@@ -141,7 +140,7 @@ def digest_edit(
     # C5: digests of another Component are kept, although its image has the same name.
     sharing = planning.sharing(key)
     for other in sharing:
-        is_meant = any(other in planning.graph.dependencies(dependant.key) for dependant in pulls.target.dependants)
+        is_meant = other in planning.graph.dependencies(pulls.target.key)
         others |= _all_digests(pulls, other, desired) - (set() if is_meant else {*replaceable, digest})
         other_tags |= set(planning.graph.components[other].tags)
     return DigestEdit(
@@ -163,12 +162,12 @@ def _all_digests(pulls: OurPullRequests, key: ComponentKey, desired: Mapping[Com
     return (built | pulls.digests(key.name) | {component.digest, desired.get(key, "")}) - {""}
 
 
-def plan(graph: Graph, history: History, choices: PlanChoices) -> tuple[list[Plan], list[Result]]:
+def plan(graph: Graph, history: History, branches: BranchNames) -> tuple[list[Plan], list[Result]]:
     """The plans for all dependants, and findings that explain missing plans (C3).
 
     The graph must have no cycle.
     """
-    planning = Planning(graph, history, choices)
+    planning = Planning(graph, history, branches)
     planner = _Planner(planning)
     for key in graph.order:
         if graph.dependants(key):
@@ -187,14 +186,12 @@ def _report_unused_builds(planning: Planning, key: ComponentKey) -> None:
     """Reports the builds of a dependency that trigger nothing."""
     if numbers := planning.history.unobserved_numbers(key):
         examples, remedy = _first_names([f"#{number}" for number in numbers]), "observe the repository"
-        message = f"{key}: builds of {examples} trigger nothing: there is no PullRequest of that number; {remedy}"
+        message = f"builds of {examples} trigger nothing: there is no PullRequest of that number; {remedy}"
         planning.report("info", "CR21", message, key)
     if others := sorted(planning.history.other_branches.get(key, ())):
         branch = planning.graph.components[key].branch
         doubt = "; if that is a tag, remove it from its revision" if _may_be_tag(planning, key, branch) else ""
-        message = (
-            f"{key}: builds for {_first_names(others)} trigger nothing: the Component is built from {branch}{doubt}"
-        )
+        message = f"builds for {_first_names(others)} trigger nothing: the Component is built from {branch}{doubt}"
         planning.report("info", "CR15", message, key)
 
 
@@ -247,7 +244,7 @@ class _Planner:
             if plan.pull_request is not None:
                 self._close(target, plan.group, plan.triggers, plan.pull_request, "C12", reason)
             else:
-                message = f"{target}: no pull request from {plan.branch}: {reason}"
+                message = f"no pull request from {plan.branch}: {reason}"
                 self._planning.report("info", "C12", message, target.key)
 
     def close_all(self, target: PlanTarget) -> None:
@@ -275,13 +272,13 @@ class _Planner:
             self._close(target, group, (), open_pull.pull_request, "CR5", "its dependencies are deleted")
         else:
             name = pull_name(open_pull.pull_request)
-            message = f"{target}: {name} has no triggers any more; it is kept open; close or merge it"
+            message = f"{name} has no triggers any more; it is kept open; close or merge it"
             self._planning.report("warning", "CR6", message, target.key)
 
     def _close(
         self, target: PlanTarget, group: str, triggers: Sequence[Trigger], pull: PullRequest, rule: str, reason: str
     ) -> None:
-        self._planning.report("info", rule, f"{target}: {pull_name(pull)} is closed: {reason}", target.key)
+        self._planning.report("info", rule, f"{pull_name(pull)} is closed: {reason}", target.key)
         self._planning.closing.add(pull.id)
         title, description = description_of(target, group, triggers, (), (), (), reason)
         self.plans.append(
@@ -344,11 +341,11 @@ class _Planner:
         Plans are compared by it, so that a pull request looks the same before and after it is opened (C14).
         """
         target, history = pulls.target, self._planning.history
-        return target.branch or history.default_branch(target.repository) or pulls.newest_target
+        return target.dependant.branch or history.default_branch(target.repository) or pulls.newest_target
 
     def _branch(self, target: PlanTarget, group: str, triggers: Iterable[Trigger]) -> str:
         repository = same_repository(target.repository)
-        branches = {target.branch or self._planning.history.default_branch(target.repository) or "main"}
+        branches = {target.dependant.branch or self._planning.history.default_branch(target.repository) or "main"}
         for pull in self._planning.history.of_repository(target.repository):
             branches |= {*(pull.branches or ()), pull.target_branch}
             if pull.state == "open":
@@ -358,7 +355,7 @@ class _Planner:
             # The branch of a merged pull request may still exist.
             if source is not None and same_repository(source.repository) == repository:
                 branches.add(source.source_branch)
-        return branch_for(group, target.suffix, branches, self._planning.choices.branches.separators)
+        return branch_for(group, target.suffix, branches, self._planning.branches.separators)
 
     def _synthetic(self, target: PlanTarget, triggers: Iterable[Trigger]) -> Iterator[Copy]:
         """CR28: the open pull requests of the same repository that change the dependants' directories, each once."""
@@ -375,18 +372,12 @@ class _Planner:
             seen.add(pull_request.number)
             if pull_request.changed is None or not pull_request.head:
                 message = (
-                    f"{target}: what {pull_name(pull_request)} changes, or its head, was not observed; if it changes "
-                    f"{', '.join(target.contexts)}, that is missing from the branch"
+                    f"what {pull_name(pull_request)} changes, or its head, was not observed; if it changes "
+                    f"{target.dependant.context}, that is missing from the branch"
                 )
                 self._planning.report("warning", "CR28", message, target.key)
                 continue
-            paths = tuple(
-                sorted(
-                    path
-                    for path in pull_request.changed
-                    if any(touches(context, [path]) for context in target.contexts)
-                )
-            )
+            paths = tuple(sorted(path for path in pull_request.changed if touches(target.dependant.context, [path])))
             if paths:
                 yield Copy(reference(pull_request), pull_request.head, pull_request.target_branch, paths)
 

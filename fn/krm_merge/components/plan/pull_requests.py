@@ -142,7 +142,7 @@ class OurPullRequests:
 
     def report(self, severity: Literal["warning", "info"], rule: str, message: str) -> None:
         """Records a finding about the target."""
-        self.planning.report(severity, rule, f"{self.target}: {message}", self.target.key)
+        self.planning.report(severity, rule, message, self.target.key)
 
 
 def unsettled_triggers(pulls: OurPullRequests, group: str, triggers: Sequence[Trigger]) -> list[Trigger]:
@@ -252,7 +252,7 @@ def triggers_by_group(pulls: OurPullRequests) -> dict[str, list[Trigger]]:
     pairs: list[tuple[str, Trigger]] = []
     graph = pulls.planning.graph
     # CR20: a build concerns direct dependants only.
-    above = sorted({key for dependant in pulls.target.dependants for key in graph.dependencies(dependant.key)})
+    above = sorted(graph.dependencies(pulls.target.key))
     for key in above:
         if not pulls.planning.history.image_names(key):
             continue  # no file could name it
@@ -300,7 +300,7 @@ def _may_trigger(planning: Planning, pull: PullRequest, dependency: Component) -
     if not planning.history.is_built_from(dependency.key, pull.target_branch):
         return False
     target = planning.target_of(pull)
-    return target is None or any(dependant.key == dependency.key for dependant in target.dependants)
+    return target is None or target.key == dependency.key
 
 
 def _merge_digest(planning: Planning, dependency: Component, pull: PullRequest, described: DescribedState) -> str:

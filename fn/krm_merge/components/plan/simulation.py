@@ -82,11 +82,10 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """The result of a simulation. `candidates` is the global candidate list: images with digests."""
+    """The result of a simulation."""
 
     snapshots: tuple[Snapshot, ...]
     releases: tuple[Release, ...]
-    candidates: Mapping[ComponentKey, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ def simulate(planning: Planning, world: World) -> tuple[Simulation, list[Result]
     player = _Player(planning, world)
     snapshots = sorted(player.snapshots(), key=lambda snapshot: (snapshot.namespace, snapshot.name, snapshot.type))
     releases = sorted(player.releases(snapshots), key=lambda release: (release.namespace, release.name))
-    return Simulation(tuple(snapshots), tuple(releases), player.candidates), player.findings
+    return Simulation(tuple(snapshots), tuple(releases)), player.findings
 
 
 class _Player:
@@ -117,16 +116,11 @@ class _Player:
 
     def __init__(self, planning: Planning, world: World) -> None:
         self._planning = planning
-        self._graph = graph = planning.graph
-        self._history = history = planning.history
+        self._graph = planning.graph
+        self._history = planning.history
         self._world = world
         self._names: set[tuple[str, str]] = set()
         self.findings: list[Result] = []
-        self.candidates = {
-            key: f"{image}@{digest}"
-            for key in sorted(graph.components)
-            if (digest := history.promoted_digest(key)) and (image := history.image(key))
-        }
 
     def snapshots(self) -> Iterator[Snapshot]:
         """A snapshot for each latest build, and one for each group of pull requests that are built."""
@@ -156,15 +150,15 @@ class _Player:
         what = fate(role, build.event, build.outcome)
         tests = tuple(self._world.scenarios.get(application, ())) if what.tests else ()
         if not what.tests:
-            message = f"{build.component}: {build.name} is not tested: others depend on the Component ({role})"
+            message = f"{build.name} is not tested: others depend on the Component ({role})"
             self._report("CR14", message, build.component)
         if what.candidate:
-            self._report("CR15", f"{build.component}: {build.name} is promoted to the candidate list", build.component)
+            self._report("CR15", f"{build.name} is promoted to the candidate list", build.component)
         name = self._name(application, build, build.component.name)
         parts = self._parts(name, keys, {build.component: build})
         blocker = self._release_blocker(application[0], parts) if what.release else ""
         if blocker:
-            message = f"{build.component}: {name} is not released: {blocker}"
+            message = f"{name} is not released: {blocker}"
             self.findings.append(finding("warning", "S3", message, build.component))
         return Snapshot(
             application[0],
@@ -235,10 +229,9 @@ class _Player:
         digests = {ComponentKey(namespace, part.name): digest_of(part.image) for part in parts}
         for plan in self._world.plans:
             for edit in plan.digests:
-                lacking = [dependant.key for dependant in plan.target.dependants if dependant.key in digests]
-                if lacking and digests.get(edit.component) == edit.digest:
-                    names = ", ".join(key.name for key in lacking)
-                    return f"{names} was built without this {edit.component.name}, which {plan.branch} updates"
+                key = plan.target.key
+                if key in digests and digests.get(edit.component) == edit.digest:
+                    return f"{key.name} was built without this {edit.component.name}, which {plan.branch} updates"
         return ""
 
     def _name(self, application: tuple[str, str], build: Build, *more: str) -> str:
@@ -260,7 +253,7 @@ class _Player:
             if not snapshot.pushed or snapshot.blocker or not self._graph.is_tested(key):
                 continue
             if snapshot.tests and snapshot.name not in self._world.passed:
-                self._report("CR17", f"{key}: {snapshot.name} is released when its tests have passed", key)
+                self._report("CR17", f"{snapshot.name} is released when its tests have passed", key)
                 continue
             for plan in self._world.release_plans.get((snapshot.namespace, snapshot.application), ()):
                 yield Release(snapshot.namespace, f"{snapshot.name}-{plan}", snapshot.name, plan)

@@ -13,10 +13,10 @@ from random import Random
 
 from components.plan.planner.memory import Hosted, KilledError, MemoryForge, Strikes
 from krm_merge.components.execution import apply_plan
-from krm_merge.components.graph import Graph, build_graph
+from krm_merge.components.graph import BranchNames, Graph, build_graph
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import Build, BuildEvent, Component, ComponentKey, PullRequest
-from krm_merge.components.plan.model import DescribedState, Plan, PlanChoices, parse_description
+from krm_merge.components.plan.model import DescribedState, Plan, parse_description
 from krm_merge.components.plan.plan_file import read_recorded_plan
 from krm_merge.components.plan.planner import plan
 from krm_merge.components.plan.records import DigestPolicy, plan_resource
@@ -84,9 +84,6 @@ class Life:
         is_monorepo, has_status = random.random() < 0.25, random.random() < 0.6
         self.has_status, self.numbers = has_status, random.random() < 0.7
         self.default = random.choice(("main", "main", "trunk"))
-        self.choices = PlanChoices(
-            suffix=random.choice(("component", "component", "repository")),
-        )
         for name, above in shape.items():
             repository = "all" if is_monorepo else name
             url = f"https://forge.example/acme/{repository}"
@@ -331,7 +328,7 @@ class Life:
         return [pull for url in forge.hosted for pull in observe_pull_requests(url, forge.open(url), forge)]
 
     def _plan(self, builds: list[Build], pulls: list[PullRequest]) -> list[Plan]:
-        plans, _ = plan(*self._history(builds, pulls), self.choices)
+        plans, _ = plan(*self._history(builds, pulls), BranchNames())
         return plans
 
     def _history(self, builds: list[Build], pulls: list[PullRequest]) -> tuple[Graph, History]:
@@ -446,11 +443,10 @@ class Life:
         assert plan.pull_request is not None
         files = self.forge.hosted[plan.target.repository].files(plan.pull_request.source_branch)
         for edit in plan.digests:
-            for dependant in plan.target.dependants:
-                name = dependant.key.name.removesuffix("-v1")
-                file = self._file(name, edit.component.name.removesuffix("-v1"))
-                if file in files and edit.digest not in files[file]:
-                    yield f"{plan.branch}: {file} is {files[file]}, expected {edit.digest}"
+            name = plan.target.key.name.removesuffix("-v1")
+            file = self._file(name, edit.component.name.removesuffix("-v1"))
+            if file in files and edit.digest not in files[file]:
+                yield f"{plan.branch}: {file} is {files[file]}, expected {edit.digest}"
 
     # ---- helpers -----------------------------------------------------------------------------------------------
 
