@@ -11,8 +11,7 @@ from posixpath import join
 from typing import get_args
 
 from krm_merge.fleet.campaign import POLICY_FILE, Campaign
-from krm_merge.fleet.job import Job, Settings, TargetConflict
-from krm_merge.fleet.worker import prepare, run_target
+from krm_merge.fleet.job import TargetConflict
 from krm_merge.krm import ResourceRef, Results
 from krm_merge.merge import Choice, Rule
 from krm_merge.packages import File
@@ -28,7 +27,7 @@ from krm_merge.resolve.interface import (
     RefusedChoiceError,
     Saved,
 )
-from krm_merge.safe_text import quantity
+from krm_merge.safe_text import abridge, quantity
 from krm_merge.startup import group_by_key, replace
 from krm_merge.text import Value
 
@@ -70,11 +69,6 @@ class Group:
         """Whether a choice has to name the resources: hidden values have no fingerprint of their own (M6)."""
         return bool(self.resources) and (self.conflict.alike is not None or not self.is_alone)
 
-    def has(self, conflict: TargetConflict) -> bool:
-        """Whether a conflict is one of this group."""
-        same = conflict.fingerprint == self.conflict.fingerprint
-        return same and conflict.resource.identity.group == self.api_group and self.name in ("", conflict.name)
-
     @property
     def place(self) -> str:
         """Where the conflict is, as people name it."""
@@ -85,9 +79,7 @@ class Group:
     @property
     def examples(self) -> str:
         """How many packages there are, and some of them."""
-        examples = ", ".join(self.packages[:_EXAMPLES])
-        more = f" and {len(self.packages) - _EXAMPLES:,} more" if len(self.packages) > _EXAMPLES else ""
-        return f"{quantity(len(self.packages), 'package')}: {examples}{more}"
+        return f"{quantity(len(self.packages), 'package')}: {abridge(self.packages, _EXAMPLES)}"
 
     def record(self) -> DecisionRecord:
         """The group as a record, for reports."""
@@ -415,34 +407,3 @@ def _by_kind(groups: Iterable[Group]) -> list[Group]:
     """The groups with those of one kind together, in the order of the largest of each kind."""
     kinds = group_by_key((group.conflict.kind or group.conflict.file, group) for group in groups)
     return [group for same_kind in kinds.values() for group in same_kind]
-
-
-_MOST = 20
-
-
-def open_after(
-    settings: Settings, groups: Sequence[Group], parts: Iterable[GroupPart]
-) -> Iterator[tuple[Group, str, bool]]:
-    """What is open with the campaign's choices, by a trial of the groups that were chosen, each in one of its packages.
-
-    Gives groups with a package, and whether nobody has seen it: some conflicts show when others are settled.
-    """
-    prepare(settings)
-    trials = [part for part in parts if part.packages][:_MOST]
-    targets = dict.fromkeys(_target_of(part.packages[0], settings.campaign) for part in trials)
-    reported: set[str] = set()
-    for target in filter(None, targets):
-        outcome = run_target(Job(target, is_dry_run=True))
-        for conflict in outcome.conflicts:
-            known = next((group for group in groups if group.has(conflict)), None)
-            group = known or _group([(join(target, conflict.package).rstrip("/"), conflict)], "", is_alone=True)
-            is_asked = known is None or any(part.group is known for part in trials)
-            if conflict.status == "open" and is_asked and group.key not in reported:
-                reported.add(group.key)
-                yield group, join(target, conflict.package).rstrip("/"), known is None
-
-
-def _target_of(package: str, campaign: Campaign) -> str:
-    """The target that a package is in, '' where it is gone."""
-    around = (name for name in campaign.targets if name in (package, ".") or package.startswith(f"{name}/"))
-    return max(around, key=len, default="")

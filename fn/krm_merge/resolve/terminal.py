@@ -22,6 +22,7 @@ from krm_merge.resolve.interface import (
     thing_of,
     what_happened,
 )
+from krm_merge.safe_text import abridge, quantity
 
 KEYS: Final[dict[str, Choice]] = {
     "h": "higher",
@@ -46,6 +47,7 @@ _ACTIONS: Final[dict[Choice, str]] = {
 _ASKS_FOR_HELP = ("", "?")
 _MOST_LINES = 30
 _MOST_ROWS = 10
+_MOST_PACKAGES = 3
 NO_VALUE_DIFFERS: Final = "(the same values)"
 _MANY = 10
 """Open conflicts from which on the prompt names the keys that settle several of them."""
@@ -100,7 +102,7 @@ class Terminal:
         self._first: list[str] = []
 
     def settle(self) -> bool:
-        """Asks until nothing is open that was not skipped; whether all of it is settled."""
+        """Asks until nothing is open that was not skipped; whether it can be saved."""
         try:
             while (record := self._next()) is not None:
                 if bundle := self._bundle_of(record):
@@ -109,7 +111,7 @@ class Terminal:
                     self._ask(self._lines(record), self._prompt(record), partial(self._is_refused, record))
         except _NoAnswersError:
             return False
-        return not self._host.session.open
+        return self._host.session.can_save
 
     def _next(self) -> DecisionRecord | None:
         records = [record for record in self._host.session.open if record.id not in self._skipped]
@@ -228,7 +230,8 @@ class Terminal:
     def _lines(self, record: DecisionRecord) -> Iterator[str]:
         left = len(self._host.session.open)
         alike = len(self._host.session.alike(record.id))
-        where = " ".join([record.file, *([str(record.resource)] if record.resource else [])])
+        # Of a campaign, the file of a record is its kind.
+        where = " ".join(dict.fromkeys([record.file, *([str(record.resource)] if record.resource else [])]))
         yield ""
         yield f"{where}  ({left} open{f', {alike} like this' if alike > 1 else ''})"
         yield f"{record.path or record.file}: {what_happened(record, self._labels)} ({record.rule})"
@@ -243,6 +246,8 @@ class Terminal:
             more = [f"... {len(value_lines) - _MOST_LINES} more lines"] if len(value_lines) > _MOST_LINES else []
             for number, line in enumerate([*value_lines[:_MOST_LINES], *more]):
                 yield f"  {'' if number else label:{width}}  {line}".rstrip()
+        if packages := self._host.session.packages(record.id):
+            yield f"  {quantity(len(packages), 'package')}: {abridge(packages, _MOST_PACKAGES)}"
         if (commit := self._host.session.local_commit(record.id)) is not None:
             yield f"  {change_words(commit, self._labels)}"
 

@@ -46,7 +46,7 @@ def test_a_choice_for_a_group_touches_its_packages_alone(world: World) -> None:
     world.plan()
     world.fleet("run", "campaign")
     assert values(tree) == ["three", "three", "three", "four", "two", "two"]
-    done = world.fleet("resolve", "campaign", "--terminal", stdin="u\nq\n")
+    done = world.fleet("resolve", "campaign", "--terminal", stdin="u\ns\n")
     assert done.returncode == 0, done.stderr
     again = world.fleet("run", "campaign")
     assert (again.returncode, again.stdout.partition(" in ")[0]) == (1, "3 merged")
@@ -61,7 +61,7 @@ def test_always_is_a_rule(world: World) -> None:
     tree = world.working_tree(3, conflicts=2)
     world.plan()
     world.fleet("run", "campaign")
-    world.fleet("resolve", "campaign", "--terminal", stdin="L\n")
+    world.fleet("resolve", "campaign", "--terminal", stdin="!l\n")
     assert world.fleet("run", "campaign").stdout.startswith("2 merged")
     assert values(tree) == ["three", "three", "two"]
     assert world.states() == {"clean": 3}
@@ -79,7 +79,7 @@ def test_a_choice_of_the_package_comes_first(world: World) -> None:
     git(tree, "commit", "--quiet", "--message=policy")
     world.plan()
     world.fleet("run", "campaign")
-    world.fleet("resolve", "campaign", "--terminal", stdin="L\n")
+    world.fleet("resolve", "campaign", "--terminal", stdin="!l\n")
     world.fleet("run", "campaign")
     assert values(tree) == ["two", "three"]
 
@@ -117,7 +117,7 @@ def test_nothing_chosen_is_nothing_written(world: World) -> None:
     world.working_tree(1, conflicts=1)
     world.plan()
     world.fleet("run", "campaign")
-    assert world.fleet("resolve", "campaign", "--terminal", stdin="x\nn\n").returncode == 1
+    assert world.fleet("resolve", "campaign", "--terminal", stdin="x\ns\n").returncode == 1
     assert not (world.place / "campaign/policy.yaml").exists()
 
 
@@ -199,7 +199,7 @@ def test_conflicts_of_repositories_are_settled_in_the_terminal(world: World) -> 
     world.plan("--repositories", "repositories.txt")
     assert world.fleet("run", "campaign").returncode == 1
     done = world.fleet("resolve", "campaign", "--terminal", stdin="l\n")
-    assert done.stdout.splitlines()[-1].startswith("1 choice written to campaign/policy.yaml"), done.stderr
+    assert done.stderr.splitlines()[-1].startswith("1 choice written to campaign/policy.yaml"), done.stderr
     assert world.fleet("run", "campaign").returncode == 0
     assert world.states() == {"clean": 2}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -56,7 +57,7 @@ def reported_groups(world: World) -> list[dict[str, Any]]:
     return groups
 
 
-def resolve(world: World, answers: str) -> None:
+def resolve(world: World, answers: Iterable[str]) -> None:
     done = world.fleet("resolve", "campaign", "--terminal", stdin="".join(f"{answer}\n" for answer in answers))
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -100,7 +101,7 @@ def test_kinds_that_only_share_a_name_are_two_groups(world: World) -> None:
     groups = reported_groups(world)
     assert sorted(group["apiGroup"] for group in groups) == ["cluster.x-k8s.io", "postgresql.cnpg.io"]
     answers = ["u" if group["apiGroup"] == "postgresql.cnpg.io" else "l" for group in groups]
-    resolve(world, "".join(answers))
+    resolve(world, answers)
     assert world.fleet("run", "campaign").returncode == 0
     assert "instances: 3" in (tree / "pkg-0/pg.yaml").read_text()
     assert "instances: 5" in (tree / "pkg-0/capi.yaml").read_text()
@@ -130,20 +131,10 @@ def test_always_deletes_what_upstream_deleted(world: World) -> None:
         return {"web.yaml": manifest("Deployment", "web", body, api="apps/v1")}
 
     tree = tree_of(world, deployment("a:1", "b:1"), deployment("a:1"), [deployment("a:1", "b:2")])
-    resolve(world, "U")
+    resolve(world, ["!u"])
     assert "onDelete: upstream" in (world.place / "campaign/policy.yaml").read_text()
     world.fleet("run", "campaign")
     assert (tree / "pkg-0/web.yaml").read_text() == deployment("a:1")["web.yaml"]
-
-
-def test_a_choice_without_effect_is_reported_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    locals_ = [{"secret.yaml": secret("own")}]
-    tree_of(world, {"secret.yaml": secret("old")}, {"secret.yaml": secret("new")}, locals_)
-    # As if the choice were written for another resource.
-    written = "krm_merge.policy.package_policy.resource_value"
-    monkeypatch.setattr(written, lambda place: {"apiVersion": "v1", "kind": "Secret", "namespace": "", "name": "else"})
-    done = world.fleet("resolve", "campaign", "--terminal", stdin="l\n")
-    assert "Secret stringData.password: still a conflict in pkg-0" in done.stdout
 
 
 @pytest.mark.parametrize("choice", get_args(Choice))
@@ -174,11 +165,3 @@ def choose(world: World, choice: Choice) -> None:
     policy = session.save().changes["policy.yaml"]
     assert policy is not None
     (directory.path / "policy.yaml").write_bytes(policy.data)
-
-
-def test_what_the_choices_lead_to_is_said_at_once(world: World) -> None:
-    files = ({path: data.decode() for path, data in side.items()} for side in all_natures())
-    original, upstream, local = ({f: text for f, text in side.items() if f[:5] in ("value", "refer")} for side in files)
-    tree_of(world, original, upstream, [local])
-    done = world.fleet("resolve", "campaign", "--terminal", stdin="l\n")
-    assert "reference-d.yaml: another conflict in pkg-0, now that these are settled" in done.stdout

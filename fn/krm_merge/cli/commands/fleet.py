@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -25,8 +25,6 @@ from krm_merge.fleet.conflicts import (
     GroupSession,
     GroupStep,
     groups_of,
-    open_after,
-    rule_of,
     values_of,
 )
 from krm_merge.fleet.job import Settings
@@ -37,9 +35,8 @@ from krm_merge.fleet.requests import Published
 from krm_merge.fleet.run import current_settings, matches, settings_of
 from krm_merge.forges.choice import Forges, ForgeSettings
 from krm_merge.forges.interface import Pace
-from krm_merge.merge import Choice
-from krm_merge.packages import File, UnavailableError, state_file, write_file
-from krm_merge.report import CHOICES, NATURES, MergeReport, shorten, yaml_text
+from krm_merge.packages import File, state_file, write_file
+from krm_merge.report import NATURES, MergeReport, shorten, yaml_text
 from krm_merge.resolve.api import Host
 from krm_merge.resolve.choices import ChoiceJournal
 from krm_merge.resolve.interface import OF_FLEET, Saved
@@ -99,7 +96,6 @@ def _read_overview(directory: Path) -> Overview:
 
 _LONGEST_VALUE = 100
 _NAMES = 3
-_KEYS: dict[str, Choice] = {"u": "upstream", "l": "local", "o": "original"}
 
 
 @fleet_command.command("conflicts")
@@ -146,9 +142,8 @@ def resolve(directory: Path, in_terminal: bool, no_browser: bool) -> None:
         say("no conflicts", on_stdout=True)
         return
     policy = place.path / POLICY_FILE
-    # The terminal asks from the beginning.
-    journal = None if in_terminal else ChoiceJournal(state_file(policy, "choices"), GroupStep.from_value)
-    session = GroupSession(campaign, groups, journal.steps if journal else ())
+    journal = ChoiceJournal(state_file(policy, "choices"), GroupStep.from_value)
+    session = GroupSession(campaign, groups, journal.steps)
 
     def write(saved: Saved) -> None:
         before = File(campaign.policy_text) if campaign.policy_text else None
@@ -156,35 +151,11 @@ def resolve(directory: Path, in_terminal: bool, no_browser: bool) -> None:
         assert file is not None
         write_file(policy, file, before)
 
-    host = Host(session, journal, write)
-    if in_terminal:
-        _ask(host, {group.id: group for group in groups})
-        if not host.session.can_save:
-            say("nothing was chosen; policy.yaml is as it was", on_stdout=True)
-            sys.exit(1)
-        host.save()
-    elif not settle(host, OF_FLEET, in_terminal=False, no_browser=no_browser):
+    if not settle(Host(session, journal, write), OF_FLEET, in_terminal=in_terminal, no_browser=no_browser):
         sys.exit(1)
-    for group, package, is_new in _open_after(place, groups, session):
-        still = f"still a conflict in {package}: its own MergePolicy, or other resources, decide"
-        new = f"another conflict in {package}, now that these are settled; the next run asks about it"
-        say(f"{group.place}: {new if is_new else still}", on_stdout=in_terminal)
-    count = len(session.new_choices)
-    noun = "1 choice" if count == 1 else f"{count} choices"
-    # Of the page, stdout has the address alone.
-    say(f"{noun} written to {directory / POLICY_FILE}; then: krm-merge fleet run {directory}", on_stdout=in_terminal)
-
-
-def _open_after(
-    place: CampaignDirectory, groups: Sequence[Group], session: GroupSession
-) -> list[tuple[Group, str, bool]]:
-    """What the choices do not settle, each with a package in which they were tried."""
-    try:
-        with place.lock():
-            return list(open_after(settings_of(place.read(), place), groups, [part for part, _ in session.new_choices]))
-    except UnavailableError:
-        # A run that goes on meanwhile tries them itself.
-        return []
+    choices = quantity(len(session.new_choices), "choice")
+    # On stderr: stdout has the address alone.
+    say(f"{choices} written to {directory / POLICY_FILE}; then: krm-merge fleet run {directory}")
 
 
 def _read_groups(place: CampaignDirectory, *, with_decided: bool) -> tuple[Campaign, list[Group]]:
@@ -209,28 +180,6 @@ def _show_group(group: Group) -> None:
         more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
         say(f"  {len(names):,} names: {', '.join(names[:_NAMES])}{more}", on_stdout=True)
     say(f"  {group.examples}", on_stdout=True)
-
-
-def _ask(host: Host[GroupStep], groups: Mapping[str, Group]) -> None:
-    """Asks for a choice on one group after the other."""
-    for record in host.session.open:
-        _show_group(groups[record.id])
-        offered = {key: choice for key, choice in _KEYS.items() if choice in record.choices}
-        always = {key.upper(): choice for key, choice in offered.items() if rule_of(groups[record.id], choice)}
-        labels = [f"{key} {CHOICES[choice]}" for key, choice in offered.items()]
-        labels += [f"{key} always {CHOICES[choice]}" for key, choice in always.items()]
-        while True:
-            say(f"  {', '.join(labels)}, n next, q quit", on_stdout=True)
-            answer = sys.stdin.readline().strip()
-            if answer in offered or answer in always:
-                choice = offered.get(answer) or always[answer]
-                host.choose([record.id], choice, always=answer in always)
-            elif answer not in ("n", "q", ""):
-                say(f"  {answer}: no such answer", on_stdout=True)
-                continue
-            break
-        if answer in ("q", ""):
-            break
 
 
 def _as_value(group: Group) -> dict[str, object]:
