@@ -143,7 +143,7 @@ def show_outcome(tree: Tree, changes: Changes, results: Results, options: EditOp
         files = Files.of(tree, changes).to_value()
         print_json({"files": files, "results": [result.to_value() for result in results]})
     else:
-        show_results(results, quiet=options.quiet)
+        show_results(results, quiet=options.quiet, files=tree)
         if not options.quiet:
             say("refused; nothing was written" if results.errors else summary(tree, changes, results))
     if results.errors:

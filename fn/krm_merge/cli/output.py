@@ -154,9 +154,10 @@ def show_results(
     changes are `done` in spite of it. Where `all_in` says what has all results, long lists are cut with a count.
     A resource is named where the results, or the `files`, have several in its file.
     """
-    resources: dict[str | None, set[str]] = {}
-    for result in results:
-        resources.setdefault(result.file, set()).add(str(result.resource))
+    resources = group_by_key((result.file, str(result.resource)) for result in results)
+    several = {
+        file: len(set(names)) > 1 or holds_several(files or {}, file or "") for file, names in resources.items()
+    }
     leaves_out = quiet or (bool(results.errors) and not done)
     for severity, most in _MOST_SHOWN.items():
         if severity == "info" and leaves_out:
@@ -165,8 +166,7 @@ def show_results(
         by_file = [result for group in groups.values() for result in group]
         visible = by_file[:most] if all_in else by_file
         for result in visible:
-            several = len(resources.get(result.file, ())) > 1 or holds_several(files or {}, result.file or "")
-            _show_result(result, several)
+            _show_result(result, several[result.file])
         if left := by_file[len(visible) :]:
             where = quantity(len({result.file for result in left}), "file")
             _show_line(severity, f"and {len(left):,} more in {where}; {all_in}")
