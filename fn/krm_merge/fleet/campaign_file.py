@@ -27,7 +27,6 @@ from krm_merge.fleet.campaign import (
     Split,
     Wave,
 )
-from krm_merge.forges.interface import Attention
 from krm_merge.git.program import take_credentials
 from krm_merge.krm import DocumentModel, StrictModel, check
 from krm_merge.merge import OnConflict, Resolutions
@@ -73,9 +72,6 @@ class SelectionModel(StrictModel):
 
     workingTree: str | None = Field(None, description="The working tree that the targets are directories of.")
     packages: list[str] = Field(default_factory=list, description="Patterns of directories of the working tree.")
-    forge: str | None = Field(None, description="The address of the forge whose repositories are the targets.")
-    owner: str | None = Field(None, description="The organisation, group or user that owns the repositories.")
-    topic: str | None = Field(None, description="The topic that the repositories carry.")
     from_: str | None = Field(None, alias="from", description="Only packages that are at this version of upstream.")
 
 
@@ -137,10 +133,6 @@ class PublishModel(StrictModel):
     )
     draft: bool | None = Field(None, description="Whether pull requests are opened as drafts.")
     labels: list[str] | None = Field(None, description="Labels of new pull requests.")
-    reviewers: list[str] | None = Field(
-        None, description="Users, and teams like `org/team`, who are asked to review new pull requests."
-    )
-    assignees: list[str] | None = Field(None, description="Users to whom new pull requests are assigned.")
     maxOpen: Count | None = Field(None, description="How many pull requests are open at most.")
     perHour: Count = Field(400, description="Changing calls an hour to one host.")
 
@@ -157,7 +149,7 @@ class PublishModel(StrictModel):
             tuple(waves),
             self.split,
             bool(self.draft),
-            Attention(tuple(self.labels or ()), tuple(self.reviewers or ()), tuple(self.assignees or ())),
+            tuple(self.labels or ()),
             self.maxOpen,
             self.perHour,
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
@@ -175,7 +175,7 @@ class Proposer:
 
     def _open(self, forge: Forge, proposal: RequestProposal, onto: str, mark: Mark, body: str) -> ForgePullRequest:
         """Opens a pull request; where there are no drafts, an ordinary one with a label and a warning."""
-        address, attention = proposal.remote.url, self.campaign.publishing.attention
+        address, labels = proposal.remote.url, self.campaign.publishing.labels
 
         def create(text: str, *, draft: bool) -> ForgePullRequest:
             return forge.create(address, proposal.branch, onto, mark.title, text, draft=draft)
@@ -184,10 +184,10 @@ class Proposer:
         try:
             pull = create(text, draft=proposal.is_draft)
         except DraftsRefusedError:
-            attention = replace(attention, labels=(*attention.labels, _DRAFT))
+            labels = (*labels, _DRAFT)
             pull = create(f"{_NO_DRAFTS}\n\n{text}", draft=False)
-        if attention:
-            forge.request_attention(address, pull.number, attention)
+        if labels:
+            forge.add_labels(address, pull.number, labels)
         return pull
 
 
