@@ -155,9 +155,7 @@ def show_results(
     A resource is named where the results, or the `files`, have several in its file.
     """
     resources = group_by_key((result.file, str(result.resource)) for result in results)
-    several = {
-        file: len(set(names)) > 1 or holds_several(files or {}, file or "") for file, names in resources.items()
-    }
+    several = {file: len(set(names)) > 1 or holds_several(files or {}, file or "") for file, names in resources.items()}
     leaves_out = quiet or (bool(results.errors) and not done)
     for severity, most in _MOST_SHOWN.items():
         if severity == "info" and leaves_out:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from fnmatch import fnmatchcase
 from hashlib import sha256
 from posixpath import join
 from typing import get_args
@@ -128,16 +127,12 @@ def values_of(group: Group) -> list[tuple[str, Value]]:
     return [(side, values[side]) for side in SIDES if side in values and not (is_open and side == "result")]
 
 
-def _resolutions(group: Group, choice: Choice, chosen: GroupChoice) -> list[dict[str, Value]]:
-    """For every conflict of a group, or for those of some packages: by its fingerprint, or by resource as well."""
+def _resolutions(group: Group, chosen: GroupChoice) -> list[dict[str, Value]]:
+    """For every conflict of a group: by its fingerprint, or by resource as well."""
     values: list[dict[str, Value]] = []
-    places = group.resources if group.is_by_place else {None: chosen.apart}
-    for resource, its_packages in places.items():
-        apart: list[Value] = [package for package in its_packages if package in chosen.apart]
-        if apart or not chosen.apart:
-            value = resolution_value(choice_for(group.record(), choice, chosen.value, resource, POLICY_FILE))
-            first = {"resource": value["resource"]} if resource else {}
-            values.append(first | ({"packages": apart} if apart else {}) | value)
+    for resource in group.resources if group.is_by_place else [None]:
+        value = resolution_value(choice_for(group.record(), chosen.choice, chosen.value, resource, POLICY_FILE))
+        values.append(({"resource": value["resource"]} if resource else {}) | value)
     return values
 
 
@@ -152,11 +147,10 @@ _CHOICES: Mapping[object, Choice] = {choice: choice for choice in get_args(Choic
 
 @dataclass(frozen=True, slots=True)
 class GroupChoice:
-    """A choice for a group, or for packages of it that are settled apart; without a `choice` these are set apart."""
+    """A choice for a group, named by its key."""
 
     group: str
-    apart: tuple[str, ...] = ()
-    choice: Choice | None = None
+    choice: Choice
     value: Value = None
     always: bool = False
 
@@ -180,52 +174,11 @@ class GroupStep:
         return cls(tuple(map(_choice, written)))
 
 
-@dataclass(frozen=True, slots=True)
-class GroupPart:
-    """A group (number 0), or some packages of it that are settled apart. `packages` are those that it is for.
-
-    `chosen` is what holds for them.
-    """
-
-    group: Group
-    number: int
-    packages: tuple[str, ...]
-    chosen: GroupChoice | None
-
-    @property
-    def id(self) -> str:
-        """The id of its record."""
-        return f"{self.group.id}-{self.number}" if self.number else self.group.id
-
-
-def _parts_after(steps: Iterable[GroupStep], groups: Mapping[str, Group]) -> Iterator[GroupPart]:
-    """What the steps leave of groups by key: the parts in their order."""
-    sets_apart: dict[str, list[tuple[str, ...]]] = {}
-    latest: dict[tuple[str, tuple[str, ...]], GroupChoice] = {}
-    for step in steps:
-        for choice in step.choices:
-            if choice.choice is None:
-                sets_apart.setdefault(choice.group, []).append(choice.apart)
-            else:
-                latest[choice.group, choice.apart] = choice
-    for key, group in groups.items():
-        sets = sets_apart.get(key, [])
-        others = {package for packages in sets for package in packages}
-        rest = tuple(package for package in group.packages if package not in others)
-        yield GroupPart(group, 0, rest, latest.get((key, ())))
-        for number, packages in enumerate(sets, 1):
-            yield GroupPart(group, number, packages, latest.get((key, packages)))
-
-
 def _choice(written: Value) -> GroupChoice:
     if not isinstance(written, Mapping):
         raise TypeError("a choice is expected")
-    packages, chosen = written["apart"], written["choice"]
-    if not isinstance(packages, list):
-        raise TypeError("apart is expected to be a list")
-    choice = None if chosen is None else _CHOICES[chosen]
-    apart = tuple(map(str, packages))
-    return GroupChoice(str(written["group"]), apart, choice, written["value"], written["always"] is True)
+    choice = _CHOICES[written["choice"]]
+    return GroupChoice(str(written["group"]), choice, written["value"], written["always"] is True)
 
 
 class GroupSession(ConflictSession[GroupStep]):
@@ -244,7 +197,8 @@ class GroupSession(ConflictSession[GroupStep]):
         self._take_steps()
 
     def _take_steps(self) -> None:
-        self._parts = {part.id: part for part in _parts_after([self._written, *self._steps], self._groups)}
+        steps = [self._written, *self._steps]
+        self._chosen = {choice.group: choice for step in steps for choice in step.choices}
 
     # ---- what there is -----------------------------------------------------------------------------------------
 
@@ -255,8 +209,8 @@ class GroupSession(ConflictSession[GroupStep]):
 
     @property
     def records(self) -> list[DecisionRecord]:
-        """A record for each group, and behind it one for each set of packages that is settled apart."""
-        return [self._record(part) for part in self._parts.values()]
+        """A record for each group."""
+        return [self._record(group) for group in self._groups.values()]
 
     @property
     def can_save(self) -> bool:
@@ -264,10 +218,10 @@ class GroupSession(ConflictSession[GroupStep]):
         return bool(self.new_choices)
 
     @property
-    def new_choices(self) -> list[tuple[GroupPart, GroupChoice]]:
+    def new_choices(self) -> list[tuple[Group, GroupChoice]]:
         """What holds now and is not in `policy.yaml` yet."""
-        chosen = ((part, part.chosen) for part in self._parts.values())
-        return [(part, choice) for part, choice in chosen if choice and choice not in self._written.choices]
+        chosen = ((group, self._chosen.get(key)) for key, group in self._groups.items())
+        return [(group, choice) for group, choice in chosen if choice and choice not in self._written.choices]
 
     def report(self) -> MergeReport:
         """All groups as they are now."""
@@ -276,7 +230,7 @@ class GroupSession(ConflictSession[GroupStep]):
 
     def record(self, identifier: str) -> DecisionRecord:
         """The record of this id. Raises RefusedChoiceError."""
-        return self._record(self._part(identifier))
+        return self._record(self._group(identifier))
 
     def hidden_values(self, identifier: str) -> Mapping[SideName, Value]:
         """None: the ledger, which a campaign is settled from, has no hidden value. Raises RefusedChoiceError."""
@@ -286,17 +240,17 @@ class GroupSession(ConflictSession[GroupStep]):
 
     def packages(self, identifier: str) -> Sequence[str]:
         """The packages that a choice on this record is for. Raises RefusedChoiceError."""
-        return self._part(identifier).packages
+        return self._group(identifier).packages
 
-    def _part(self, identifier: str) -> GroupPart:
-        part = self._parts.get(identifier)
-        if part is None:
+    def _group(self, identifier: str) -> Group:
+        group = next((group for group in self._groups.values() if group.id == identifier), None)
+        if group is None:
             raise RefusedChoiceError(f"there is no group {identifier!r} here; ask for the report again")
-        return part
+        return group
 
-    def _record(self, part: GroupPart) -> DecisionRecord:
-        chosen, conflict = part.chosen, part.group.conflict
-        record = conflict.record_for(part.id, conflict.kind or conflict.file)
+    def _record(self, group: Group) -> DecisionRecord:
+        chosen, conflict = self._chosen.get(group.key), group.conflict
+        record = conflict.record_for(group.id, conflict.kind or conflict.file)
         record = replace(record, status="open", settled_by="")
         values = dict(record.values)
         values.pop("result", None)
@@ -314,53 +268,23 @@ class GroupSession(ConflictSession[GroupStep]):
     def choose(
         self, identifiers: Sequence[str], choice: Choice, value: Value | object = NO_VALUE, *, always: bool = False
     ) -> Answer:
-        """The same for all packages of groups, or for those that are settled apart."""
+        """The same for all packages of groups."""
         choices = []
         for record, meant in self._asked_about(identifiers, choice, value, always=always):
-            part = self._parts[record.id]
-            if always and part.number:
-                raise RefusedChoiceError("a rule is for all packages; for some, write it into their own MergePolicy")
-            if always and rule_of(part.group, choice) is None:
+            group = self._group(record.id)
+            if always and rule_of(group, choice) is None:
                 raise RefusedChoiceError(NOT_ALWAYS)
-            apart = part.packages if part.number else ()
-            choices.append(GroupChoice(part.group.key, apart, choice, meant, always))
-        return self._apply(GroupStep(tuple(choices)))
-
-    def set_apart(self, identifier: str, patterns: Sequence[str]) -> Answer:
-        """Lets packages that match a name or pattern, or are in such a directory, be settled apart from the others.
-
-        Raises RefusedChoiceError.
-        """
-        part = self._part(identifier)
-        if part.number:
-            raise RefusedChoiceError("these packages are apart already; undo that to choose others")
-        matches = tuple(
-            package
-            for package in part.packages
-            if any(
-                package == pattern or fnmatchcase(package, pattern) or package.startswith(f"{pattern.rstrip('/')}/")
-                for pattern in patterns
-            )
-        )
-        if not matches:
-            raise RefusedChoiceError(f"none of the packages is called {' or '.join(patterns) or 'like that'}")
-        if len(matches) == len(part.packages):
-            raise RefusedChoiceError("these are all packages; choose for the group")
-        return self._apply(GroupStep((GroupChoice(part.group.key, matches),)))
-
-    def _apply(self, step: GroupStep) -> Answer:
+            choices.append(GroupChoice(group.key, choice, meant, always))
+        step = GroupStep(tuple(choices))
         answer = self._carry_out([*self._steps, step], step)
         self._undone = []
         self.revision += 1
         return answer
 
     def _carry_out(self, steps: list[GroupStep], changed: GroupStep) -> Answer:
-        groups = {choice.group for choice in changed.choices}
-        before = [part.id for part in self._parts.values() if part.group.key in groups]
         self._steps = steps
         self._take_steps()
-        records = [self._record(part) for part in self._parts.values() if part.group.key in groups]
-        return Answer(records, [identifier for identifier in before if identifier not in self._parts])
+        return Answer([self._record(self._groups[choice.group]) for choice in changed.choices])
 
     # ---- the end -----------------------------------------------------------------------------------------------
 
@@ -371,10 +295,9 @@ class GroupSession(ConflictSession[GroupStep]):
         resolutions: list[dict[str, Value]] = []
         rules: list[dict[str, Value]] = []
         dropped: list[dict[str, Value]] = []
-        for part, chosen in self.new_choices:
-            assert chosen.choice is not None
-            written = _resolutions(part.group, chosen.choice, chosen)
-            if chosen.always and (rule := rule_of(part.group, chosen.choice)):
+        for group, chosen in self.new_choices:
+            written = _resolutions(group, chosen)
+            if chosen.always and (rule := rule_of(group, chosen.choice)):
                 # A resolution for all packages would come before the rule.
                 dropped += written
                 rules.append(rule_value(rule))
@@ -388,19 +311,13 @@ class GroupSession(ConflictSession[GroupStep]):
 def _written_choices(campaign: Campaign, groups: Mapping[str, Group]) -> GroupStep:
     """What `policy.yaml` already says of groups; the packages have not been merged again since."""
     by_fingerprint = {group.conflict.fingerprint: group for group in groups.values() if not group.is_by_place}
-    choices = [
-        GroupChoice(by_fingerprint[resolution.fingerprint].key, (), resolution.choice, resolution.value)
-        for resolution in campaign.policy.resolutions.all
-        if resolution.identity is None and resolution.fingerprint in by_fingerprint
-    ]
-    for exception in campaign.exceptions:
-        group = by_fingerprint.get(exception.resolution.fingerprint)
-        # Of those with patterns nobody can say which packages are meant.
-        if group is not None and exception.names.issubset(group.packages):
-            names = tuple(name for name in group.packages if name in exception.names)
-            choices.append(GroupChoice(group.key, names))
-            choices.append(GroupChoice(group.key, names, exception.resolution.choice, exception.resolution.value))
-    return GroupStep(tuple(choices))
+    return GroupStep(
+        tuple(
+            GroupChoice(by_fingerprint[resolution.fingerprint].key, resolution.choice, resolution.value)
+            for resolution in campaign.policy.resolutions.all
+            if resolution.identity is None and resolution.fingerprint in by_fingerprint
+        )
+    )
 
 
 def _by_kind(groups: Iterable[Group]) -> list[Group]:

@@ -67,10 +67,6 @@ class Host(Generic[Step]):
         """Settles conflicts. Raises RefusedChoiceError, PackageError."""
         return self._keep(self.session.choose(identifiers, choice, *value, always=always))
 
-    def set_apart(self, identifier: str, patterns: Sequence[str]) -> Answer:
-        """Lets some packages of a group be settled apart from the others. Raises RefusedChoiceError, PackageError."""
-        return self._keep(self.session.set_apart(identifier, patterns))
-
     def undo(self) -> Answer:
         """Takes the latest step back. Raises RefusedChoiceError, PackageError."""
         return self._keep(self.session.undo(), "undo")
@@ -142,7 +138,6 @@ _STATUSES: Final[Mapping[type, int]] = {
     RenewedError: 409,
     UnconfirmedError: 409,
 }
-_ON_A_REVISION: Final = ("/api/choose", "/api/apart")
 _MOST_PACKAGES: Final = 200
 _MOST_PLACES: Final = 5
 
@@ -178,7 +173,6 @@ class Api:
         }
         self.posts: Mapping[str, Callable[[Body], Reply]] = {
             "/api/choose": self._choose,
-            "/api/apart": self._set_apart,
             "/api/undo": lambda _: self._reply_to(self._host.undo()),
             "/api/redo": lambda _: self._reply_to(self._host.redo()),
             "/api/save": self._save,
@@ -281,7 +275,7 @@ class Api:
                 return Reply(409, {"error": "this is saved already"})
             if revision is not None and revision != self._host.session.revision:
                 return Reply(409, {"error": OLD_REVISION, "revision": self._host.session.revision})
-            if path in _ON_A_REVISION and "revision" not in body:
+            if path == "/api/choose" and "revision" not in body:
                 return Reply(400, {"error": "revision is missing"})
             try:
                 return self.posts[path](body)
@@ -298,12 +292,6 @@ class Api:
             return Reply(422, {"error": f"choice is not one of {', '.join(_CHOICES)}"})
         value = [body["value"]] if "value" in body else []
         return self._reply_to(self._host.choose(identifiers, _CHOICES[choice], *value, always=always))
-
-    def _set_apart(self, body: Body) -> Reply:
-        identifier, packages = body.get("id"), body.get("packages")
-        if not isinstance(identifier, str) or not isinstance(packages, str):
-            return Reply(400, {"error": "id and packages are expected to be texts"})
-        return self._reply_to(self._host.set_apart(identifier, packages.split()))
 
     def _save(self, body: Body) -> Reply:
         changes = self._host.save(with_earlier=body.get("withEarlier") is True).changes

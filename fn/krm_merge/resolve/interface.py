@@ -546,10 +546,6 @@ class ConflictSession(ABC, Generic[Step]):
         Raises RefusedChoiceError, and chooses nothing then.
         """
 
-    def set_apart(self, identifier: str, patterns: Sequence[str]) -> Answer:
-        """Lets some of the packages with a conflict be settled apart from the others. Raises RefusedChoiceError."""
-        raise RefusedChoiceError("this is about one package; there is nothing to set apart")
-
     def undo(self) -> Answer:
         """Takes the latest step back. Raises RefusedChoiceError where there is none."""
         if not self._steps:

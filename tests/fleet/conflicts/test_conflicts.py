@@ -121,26 +121,16 @@ def test_nothing_chosen_is_nothing_written(world: World) -> None:
     assert not (world.place / "campaign/policy.yaml").exists()
 
 
-def test_the_page_settles_a_group_and_some_packages_apart(world: World) -> None:
+def test_the_page_settles_a_group(world: World) -> None:
     tree = world.working_tree(5, conflicts=4)
     world.plan()
     world.fleet("run", "campaign")
     with page_of(world) as ask:
         (record,) = ask("/api/report")["records"]
-        apart = {"revision": 0, "id": record["id"], "packages": "team-1 team-2/*"}
-        group, other = ask("/api/apart", apart)["records"]
-        assert ask("/api/choose", {"revision": 1, "ids": [other["id"]], "choice": "upstream"})["open"] == 1
-        assert ask("/api/save", {"revision": 2})["files"] == ["policy.yaml"]
+        assert ask("/api/choose", {"revision": 0, "ids": [record["id"]], "choice": "upstream"})["open"] == 0
+        assert ask("/api/save", {"revision": 1})["files"] == ["policy.yaml"]
         ask("/api/close", {})
-    assert world.fleet("run", "campaign").stdout.startswith("2 merged")
-    assert values(tree) == ["three", "two", "two", "three", "two"]
-    assert world.states() == {"clean": 3, "conflicts": 2}
-    # Packages that are settled apart are not touched by the choice for the others.
-    with page_of(world) as ask:
-        ask("/api/choose", {"revision": 0, "ids": [group["id"]], "choice": "upstream"})
-        ask("/api/save", {"revision": 1})
-        ask("/api/close", {})
-    assert world.fleet("run", "campaign").stdout.startswith("2 merged")
+    assert world.fleet("run", "campaign").stdout.startswith("4 merged")
     assert values(tree) == ["two"] * 5
 
 

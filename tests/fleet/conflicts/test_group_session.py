@@ -1,4 +1,4 @@
-"""A session about groups of equal conflicts: one choice for all packages, and packages that are settled apart."""
+"""A session about groups of equal conflicts: one choice for all packages."""
 
 from __future__ import annotations
 
@@ -55,9 +55,6 @@ def test_a_choice_on_hidden_values_is_for_their_place() -> None:
     choices.choose([choices.records[0].id], "local")
     assert choices.records[0].settled_by == "resolution policy.yaml"
     assert policy_of(choices).startswith("- resource:\n    apiVersion: apps/v1\n    kind: Secret\n")
-    choices.set_apart(choices.records[0].id, ["teams/team-2/web"])
-    choices.choose([choices.records[1].id], "upstream")
-    assert "  packages:\n  - teams/team-2/web\n" in policy_of(choices)
     with pytest.raises(RefusedChoiceError, match="a campaign keeps no secret values"):
         choices.hidden_values(choices.records[0].id)
 
@@ -72,45 +69,11 @@ def test_a_choice_for_a_group() -> None:
     )
 
 
-def test_packages_are_settled_apart() -> None:
-    choices = session()
-    group = choices.records[0].id
-    answer = choices.set_apart(group, ["teams/team-[12]/*", "teams/team-4"])
-    assert [record.id for record in answer.records] == [group, f"{group}-1"]
-    assert choices.packages(group) == ("teams/team-3/web",)
-    assert choices.packages(f"{group}-1") == ("teams/team-1/web", "teams/team-2/web", "teams/team-4/web")
-    choices.choose([group], "upstream")
-    choices.choose([f"{group}-1"], "value", "3")
-    assert policy_of(choices) == (
-        f"- path: spec.replicas\n  nature: value\n  fingerprint: {REPLICAS.fingerprint}\n  choice: upstream\n"
-        "- packages:\n  - teams/team-1/web\n  - teams/team-2/web\n  - teams/team-4/web\n"
-        f"  path: spec.replicas\n  nature: value\n  fingerprint: {REPLICAS.fingerprint}\n  choice: value\n  value: 3\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("patterns", "message"),
-    [
-        (["teams/team-9"], "none of the packages is called teams/team-9"),
-        ([], "none of the packages is called like that"),
-        (["*"], "these are all packages; choose for the group"),
-    ],
-)
-def test_packages_that_cannot_be_apart(patterns: list[str], message: str) -> None:
-    choices = session()
-    with pytest.raises(RefusedChoiceError, match=message.replace("*", ".")):
-        choices.set_apart(choices.records[0].id, patterns)
-    assert not choices.can_undo
-
-
 def test_always_is_a_rule_for_all_packages() -> None:
     choices = session()
     group = choices.records[0].id
     choices.choose([group], "local", always=True)
     assert policy_of(choices) == "- group: apps\n  kind: Deployment\n  path: spec.replicas\n  onConflict: local\n"
-    choices.set_apart(group, ["teams/team-1"])
-    with pytest.raises(RefusedChoiceError, match="a rule is for all packages"):
-        choices.choose([f"{group}-1"], "local", always=True)
     with pytest.raises(RefusedChoiceError, match="a rule says upstream or local"):
         choices.choose([group], "original", always=True)
 
@@ -133,22 +96,20 @@ def test_choices_that_are_refused(choice: str, value: str | None, message: str) 
 def test_undo_and_redo() -> None:
     choices = session()
     group = choices.records[0].id
-    choices.set_apart(group, ["teams/team-1"])
-    choices.choose([f"{group}-1"], "local")
-    assert choices.undo().removed == []
-    answer = choices.undo()
-    assert answer.removed == [f"{group}-1"]
-    assert len(choices.packages(group)) == 4
+    choices.choose([group], "upstream")
+    choices.choose([group], "local")
+    for chosen in ("upstream", None):
+        (record,) = choices.undo().records
+        assert record.chosen == chosen
     choices.redo()
     choices.redo()
-    assert choices.record(f"{group}-1").chosen == "local"
+    assert choices.record(group).chosen == "local"
     with pytest.raises(RefusedChoiceError, match="nothing to do again"):
         choices.redo()
 
 
 def test_nothing_chosen_is_nothing_to_save() -> None:
     choices = session()
-    choices.set_apart(choices.records[0].id, ["teams/team-1"])
     with pytest.raises(NotSettledError, match="nothing is chosen"):
         choices.save()
 
@@ -157,13 +118,12 @@ def test_a_killed_session_goes_on(tmp_path: Path) -> None:
     file = state_file(tmp_path / "policy.yaml", "choices")
     host = Host(session(), ChoiceJournal(file, GroupStep.from_value), lambda saved: None)
     group = host.session.records[0].id
-    host.set_apart(group, ["teams/team-1"])
-    host.choose([f"{group}-1"], "value", "3")
+    host.choose([group], "value", "3")
     host.choose([group], "local", always=True)
     host.undo()
     again = GroupSession(
         campaign(), groups((REPLICAS, teams(1, 2, 3, 4))), ChoiceJournal(file, GroupStep.from_value).steps
     )
-    assert [(record.status, record.chosen) for record in again.records] == [("open", None), ("settled", "value")]
+    assert [(record.status, record.chosen) for record in again.records] == [("settled", "value")]
     # Groups that are settled meanwhile do not matter.
     assert GroupSession(campaign(), [], ChoiceJournal(file, GroupStep.from_value).steps).records == []

@@ -128,10 +128,10 @@ def conflicts(directory: Path, with_decided: bool, form: str, reports: tuple[Pat
 def resolve(directory: Path, in_terminal: bool, no_browser: bool) -> None:
     """Settle equal conflicts of the campaign in DIR once for all packages.
 
-    A page opens in the browser, with a card for each group of equal conflicts; some packages of a group can be settled
-    separately. Saving writes the choices to policy.yaml in DIR; the next run merges only the packages with such a
-    conflict again. A choice in a package's own MergePolicy takes precedence. Choices are kept as you make them: after
-    an interruption, the same command continues where you stopped. The exit code is 1 if nothing was saved.
+    A page opens in the browser, with a card for each group of equal conflicts. Saving writes the choices to policy.yaml
+    in DIR; the next run merges only the packages with such a conflict again. A choice in a package's own MergePolicy
+    takes precedence. Choices are kept as you make them: after an interruption, the same command continues where you
+    stopped. The exit code is 1 if nothing was saved.
 
     Example:  krm-merge fleet resolve web-v2 --terminal
     """

@@ -119,7 +119,7 @@ function drawSome(most) {
     }
     if (bundle && isFirst) section.append(batch(`b-${one.id}`, bundle));
     if (bundle && !unfolded.has(bundle.ids[0] ?? "")) continue;
-    const card = hidden.get(one.id) ?? new Card(one.id, choose, setApart);
+    const card = hidden.get(one.id) ?? new Card(one.id, choose);
     cards.set(one.id, card);
     section.append(card.element);
     if (cards.size <= FILLED_AT_ONCE && !card.isFilled) card.fill();
@@ -380,23 +380,6 @@ function look(search, leads) {
     });
 }
 
-/**
- * Lets some packages be settled apart from the others of their group.
- * @param {Card} card
- * @param {string} packages names or patterns
- */
-function setApart(card, packages) {
-  void busy(
-    async () => {
-      const answer = await ask("/api/apart", { revision: state.revision, id: card.id, packages });
-      take(answer, card.id);
-      const added = cards.get(answer.records.at(-1).id);
-      if (added) show(added);
-    },
-    (text) => card.say(text),
-  );
-}
-
 /** @param {"undo" | "redo"} what */
 function step(what) {
   if (!(what === "undo" ? state.canUndo : state.canRedo)) return;
@@ -576,7 +559,6 @@ function press(key) {
   else if (key === "a") card.switch("forAll");
   else if (key === "w") card.switch("always");
   else if (key === "c" && card.record.status === "open" && !state.packages.has(card.id)) card.toggleContext();
-  else if (key === "x" && state.packages.has(card.id)) card.showPackages();
   else return false;
   return true;
 }

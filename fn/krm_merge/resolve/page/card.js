@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { button, byId, grouped, make } from "./dom.js";
-import { countOf, isApart, packagesOf } from "./packages.js";
+import { countOf, packagesOf } from "./packages.js";
 import { SIDES, alike, record, resourceOf, state, textOf } from "./state.js";
 
 /** @typedef {import("./state.js").Decision} Decision */
@@ -47,12 +47,10 @@ export class Card {
   /**
    * @param {string} id
    * @param {(card: Card, choice: string, value?: string) => void} choose
-   * @param {(card: Card, packages: string) => void} [setApart]
    */
-  constructor(id, choose, setApart = () => {}) {
+  constructor(id, choose) {
     this.id = id;
     this.choose = choose;
-    this.setApart = setApart;
     this.forAll = false;
     this.always = false;
     this.isFilled = false;
@@ -118,8 +116,7 @@ export class Card {
     this.result = make("div", { class: "result", hidden: true });
     this.verdict = make("p", { class: "verdict", role: "alert", hidden: true });
     this.element.append(make("p", { class: "why" }, state.words.get(this.id)?.said ?? one.message));
-    this.folded = state.packages.has(this.id) ? packagesOf(this) : null;
-    if (this.folded) this.element.append(this.folded);
+    if (state.packages.has(this.id)) this.element.append(packagesOf(this));
     this.element.append(this.sides, this.result, this.actions(), this.verdict);
     this.enrich();
     this.nameChange();
@@ -251,8 +248,6 @@ export class Card {
 
   mayBeRule() {
     const one = this.record;
-    // A rule is for all packages.
-    if (isApart(this.id)) return false;
     return Boolean(state.policyFile && one.resource && !/\[\d+\]/.test(one.path) && one.choices.includes("local"));
   }
 
@@ -284,13 +279,6 @@ export class Card {
     this.showsContext = !this.showsContext;
     this.fill();
     this.element.querySelector(/** @type {any} */ (".more [aria-expanded]"))?.focus();
-  }
-
-  /** Shows the packages of a group, where somebody may name those that are settled apart. */
-  showPackages() {
-    if (!this.folded) return;
-    this.folded.open = true;
-    this.folded.querySelector("input")?.focus();
   }
 
   /**
