@@ -184,23 +184,6 @@ def test_markdown_has_no_markup_of_the_content() -> None:
     assert "\u202e" not in text
 
 
-# ---- SARIF -----------------------------------------------------------------------------------------------------------
-
-
-def test_sarif_has_a_rule_for_each_rule_and_a_result_for_each_conflict() -> None:
-    report = report_of_all()
-    (run,) = json.loads(render_document(report, ".sarif"))["runs"]
-    conflicts = [record for record in report.records if record.status != "automatic"]
-    assert [result["ruleId"] for result in run["results"]] == [record.rule for record in conflicts]
-    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == sorted({record.rule for record in conflicts})
-    assert {result["level"] for result in run["results"]} == {"warning"}
-
-
-def test_sarif_of_open_conflicts_are_errors() -> None:
-    (run,) = json.loads(render_document(report_of_all(on_conflict="fail"), ".sarif"))["runs"]
-    assert "error" in {result["level"] for result in run["results"]}
-
-
 # ---- all -------------------------------------------------------------------------------------------------------------
 
 
