@@ -231,6 +231,21 @@ def test_a_probe_that_asks_a_renamed_port_is_reported() -> None:
     assert "the livenessProbe of c asks the port http, which the container does not name" in warnings[0]
 
 
+def test_a_mount_of_a_removed_volume_is_reported_in_any_kind() -> None:
+    """Law G: upstream removed a volume of the workflow, local added a template that mounts it; lines merge both."""
+    head = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: w}\nspec:\n  volumes:\n"
+    work, cache = "  - {name: work, emptyDir: {}}\n", "  - {name: cache, emptyDir: {}}\n"
+    mount = "  - name: %s\n    container:\n      volumeMounts:\n      - {name: %s, mountPath: /m}\n"
+    end = "  entrypoint: a\n  templates:\n" + mount % ("a", "work")
+    texts = (head + work + cache + end, head + work + end, head + work + cache + end + mount % ("b", "cache"))
+    original, upstream, local = ({"a.yaml": File(text.encode())} for text in texts)
+    done = merge_trees(original, upstream, local, PackageMerger(Policy()))
+    place = "spec.templates[name=b].container.volumeMounts"
+    (warning,) = [result for result in done.results if result.severity == "warning"]
+    assert (warning.path, warning.rule) == (place, "G")
+    assert warning.message == f"{place}: b mounts the volume cache, which is not defined around it"
+
+
 def test_a_function_that_both_added_in_two_versions_is_a_conflict_of_its_version() -> None:
     head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\n"
     sides = [head, *(f"{head}pipeline:\n  mutators:\n  - image: r/a:{version}\n    name: a\n" for version in "12")]

@@ -90,62 +90,64 @@ def text_with_comments(
     return merged if root is not None and root.canonical == meaning else text
 
 
-_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _HANDLERS = ("httpGet", "tcpSocket")
 
 
 def dangling(root: Node) -> dict[str, FieldPath]:
-    """A fault and its place; the texts are equal for the same fault in another version of the resource."""
+    """A fault and its place; the texts are equal for the same fault in another version of the resource.
+
+    Containers are in pods, workflows and tasks: a volume may be in any mapping around its mount.
+    """
     broken: dict[str, FieldPath] = {}
-    pending: list[tuple[FieldPath, MappingNode]] = [((), root)] if isinstance(root, MappingNode) else []
+    pending: list[tuple[FieldPath, str, frozenset[str], Node]] = [((), "", frozenset(), root)]
     while pending:
-        path, node = pending.pop()
-        if isinstance(node.get("containers"), SequenceNode):
-            broken |= _in_pod(path, node)
-        for entry in node.fields.values():
-            if isinstance(value := resolved(entry.value), MappingNode):
-                pending.append(((*path, key_text(entry.key)), value))
-    return broken
-
-
-def _in_pod(path: FieldPath, pod: MappingNode) -> dict[str, FieldPath]:
-    broken: dict[str, FieldPath] = {}
-    volumes = {_text(volume, "name") for _, volume in _elements(pod, "volumes")}
-    for field in _CONTAINERS:
-        for name, container in _elements(pod, field):
-            at: FieldPath = (*path, field, (("name", name),))
-            for _, mount in _elements(container, "volumeMounts"):
-                volume = _text(mount, "name")
-                if volume not in volumes:
-                    broken[f"{name} mounts the volume {volume}, which the pod does not have"] = (*at, "volumeMounts")
-            ports = {_text(port, "name") for _, port in _elements(container, "ports")}
-            for probe, port in _probe_ports(container):
+        path, name, volumes, node = pending.pop()
+        if isinstance(node, SequenceNode):
+            for at, item in enumerate(node.items):
+                element = resolved(item)
+                own = _name(element) if isinstance(element, MappingNode) else ""
+                pending.append(((*path, (("name", own),) if own else at), own or name, volumes, element))
+        elif isinstance(node, MappingNode):
+            if "volumes" in node.fields or "volumeClaimTemplates" in node.fields:
+                claims = (claim.get("metadata") for claim in _elements(node, "volumeClaimTemplates"))
+                defined = (*_elements(node, "volumes"), *(data for data in claims if isinstance(data, MappingNode)))
+                volumes |= set(map(_name, defined))
+            mounts = _elements(node, "volumeMounts") if "volumeMounts" in node.fields else ()
+            for volume in [volume for volume in map(_name, mounts) if volume not in volumes]:
+                broken[f"{name} mounts the volume {volume}, which is not defined around it"] = (*path, "volumeMounts")
+            for probe in (probe for probe in _PROBES if probe in node.fields):
+                ports = set(map(_name, _elements(node, "ports")))
                 # A number is a port itself, whether the container names it or not.
-                if not port.isdigit() and port not in ports:
-                    broken[f"the {probe} of {name} asks the port {port}, which the container does not name"] = (
-                        *at,
-                        probe,
-                    )
+                for port in (port for port in _ports_of(node, probe) if not port.isdigit() and port not in ports):
+                    fault = f"the {probe} of {name} asks the port {port}, which the container does not name"
+                    broken[fault] = (*path, probe)
+            for entry in node.fields.values():
+                value = resolved(entry.value)
+                if isinstance(value, MappingNode | SequenceNode):
+                    pending.append(((*path, key_text(entry.key)), name, volumes, value))
     return broken
 
 
-def _probe_ports(container: MappingNode) -> Iterator[tuple[str, str]]:
-    for probe in _PROBES:
-        node = container.get(probe)
-        for handler in _HANDLERS:
-            action = node.get(handler) if isinstance(node, MappingNode) else None
-            port = _text(action, "port") if isinstance(action, MappingNode) else ""
-            if port:
-                yield probe, port
+def _ports_of(container: MappingNode, probe: str) -> Iterator[str]:
+    node = container.get(probe)
+    for handler in _HANDLERS:
+        action = node.get(handler) if isinstance(node, MappingNode) else None
+        port = _text(action, "port") if isinstance(action, MappingNode) else ""
+        if port:
+            yield port
 
 
-def _elements(node: MappingNode, field: str) -> Iterator[tuple[str, MappingNode]]:
+def _elements(node: MappingNode, field: str) -> Iterator[MappingNode]:
     value = node.get(field)
     for item in value.items if isinstance(value, SequenceNode) else []:
         element = resolved(item)
         if isinstance(element, MappingNode):
-            yield _text(element, "name"), element
+            yield element
+
+
+def _name(node: MappingNode) -> str:
+    return _text(node, "name")
 
 
 def _text(node: MappingNode, field: str) -> str:
@@ -182,8 +184,8 @@ def carry_out(
         return
     if kptfile is not None:
         _check_kptfile(resource, outcome, kptfile, results)
-    elif "containers" in text or "\\" in text:
-        # No other resource has pods. What edits alone make was read again where it differs from local's.
+    elif "volumeMounts" in text or "Probe" in text or "\\" in text:
+        # Others refer to nothing. What edits alone make was read again where it differs from local's.
         if root is None and all(_keeps_references(edit) for decision in outcome.decisions for edit in decision.edits):
             return
         _check_references(resource, outcome, root or resource.editor.tree(), results)
