@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from krm_merge.patch.json_patch import JsonPatch, apply_merge, create_merge, create_merge_three_way
     from krm_merge.patch.model import AnyShape, Field, PatchConflictError, PatchError, SchemaShape, Shape, TypeShape
     from krm_merge.patch.strategic.apply import apply
-    from krm_merge.patch.strategic.combine import have_conflicts, merge_patches
+    from krm_merge.patch.strategic.conflicts import have_conflicts
     from krm_merge.patch.strategic.create import create, create_three_way
     from krm_merge.patch.strategic.elements import ListOrder, MergeKeys, Moved, ReplacedList
 
@@ -37,7 +37,6 @@ __all__ = [
     "create_merge_three_way",
     "create_three_way",
     "have_conflicts",
-    "merge_patches",
 ]
 
 __getattr__, __dir__ = lazy_interface(
@@ -46,7 +45,7 @@ __getattr__, __dir__ = lazy_interface(
         "json_patch": "JsonPatch apply_merge create_merge create_merge_three_way",
         "model": "AnyShape Field PatchConflictError PatchError SchemaShape Shape TypeShape",
         "strategic.apply": "apply",
-        "strategic.combine": "have_conflicts merge_patches",
+        "strategic.conflicts": "have_conflicts",
         "strategic.create": "create create_three_way",
         "strategic.elements": "ListOrder MergeKeys Moved ReplacedList",
     },

@@ -21,7 +21,7 @@ from krm_merge.patch.model import (
     same,
     shown_operation,
 )
-from krm_merge.patch.strategic.combine import have_conflicts
+from krm_merge.patch.strategic.conflicts import have_conflicts
 from krm_merge.safe_text import LONGEST_QUOTE
 from krm_merge.schema import hidden_in
 from krm_merge.text import MAX_DEPTH, Object, Value

@@ -37,7 +37,6 @@ from krm_merge.patch import (
     create_merge,
     create_merge_three_way,
     create_three_way,
-    merge_patches,
 )
 from krm_merge.patch.model import same
 from krm_merge.patch.strategic.elements import by_patch_list
@@ -300,7 +299,7 @@ def test_of_null_a_patch_can_say_nothing() -> None:
     assert apply({"word": "x"}, patch, SpecShape(SMALL)) == {"inner": {"set": ["a"]}}
 
 
-# ---- three ways, and two patches ---------------------------------------------------------------------------------
+# ---- three ways -------------------------------------------------------------------------------------------------
 
 
 @TYPES
@@ -356,42 +355,6 @@ def check_lists(
             assert same(item, now[key])
         elif "retainKeys" not in spec.item.strategy:
             check_three_ways(spec.item, before.get(key, {}), target[key], now.get(key, {}), item)
-
-
-@TYPES
-@FOR_EACH_TYPE
-@given(rng=RANDOMS)
-def test_two_patches_as_one(rng: random.Random, spec: Record, shape: Shape) -> None:
-    """Created patches: equal in the document they were made for; in others but for the order of lists."""
-    first, other = some_document(rng, spec), some_document(rng, spec)
-    second = some_edit(rng, spec, first)
-    third = some_edit(rng, spec, second)
-    patches = create(first, second, shape), create(second, third, shape)
-    before = copy.deepcopy(patches)
-    try:
-        both = merge_patches(*patches, shape)
-    except PatchError as error:
-        assert "anew" in error.problem  # noqa: PT017
-        return
-    assert same(apply(first, both, shape), third)
-    in_steps = apply(apply(other, patches[0], shape), patches[1], shape)
-    assert same(sort_lists(apply(other, both, shape)), sort_lists(in_steps))
-    assert same(list(before), list(patches))
-
-
-@TYPES
-@FOR_EACH_TYPE
-@given(rng=RANDOMS)
-def test_any_two_patches_as_one(rng: random.Random, spec: Record, shape: Shape) -> None:
-    """Patches made by hand: one patch says the same of any document, but for the order of lists, or is refused."""
-    start, first, second = some_document(rng, spec), Patches(rng).record(spec), Patches(rng).record(spec)
-    in_steps = apply(apply(start, first, shape), second, shape)
-    try:
-        both = merge_patches(first, second, shape)
-    except PatchError:
-        return
-    result = apply(start, both, shape)
-    assert same(sort_lists(result), sort_lists(in_steps))
 
 
 # ---- RFC 7386 ----------------------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from krm_merge.patch import (
     apply,
     create,
     create_merge_three_way,
-    merge_patches,
 )
 from krm_merge.patch.model import text_of
 
@@ -53,8 +52,6 @@ def test_maps_that_nothing_identifies_are_one_value_but_for_kubectl() -> None:
     for attempt in (apply, create):
         with pytest.raises(PatchError, match=r"^items: cannot merge lists without merge key"):
             attempt(live, patch, WITHOUT_KEY, list_order="kubernetes")
-    with pytest.raises(PatchError, match=r"^items: cannot merge lists without merge key"):
-        merge_patches(live, patch, WITHOUT_KEY)
 
 
 def test_an_empty_order_orders_nothing() -> None:
@@ -69,17 +66,6 @@ def test_an_order_of_a_list_that_is_not_there_is_not_read(mode: ListOrder) -> No
     assert apply({"set": ["b"]}, patch, KEYED, list_order=mode, merge_keys="single") == {"set": ["b"]}
     with pytest.raises(PatchError, match=r"^items: map: {} does not contain declared merge key: name"):
         apply({"items": [{"name": "a"}]}, patch, KEYED, list_order=mode, merge_keys="single")
-
-
-def test_patches_of_unknown_fields_do_not_combine() -> None:
-    with pytest.raises(PatchError, match=r"^other: unable to find api field other"):
-        merge_patches({"other": {"a": 1}}, {"other": {"b": 1}}, KEYED)
-
-
-@pytest.mark.parametrize("patches", [({"$retainKeys": "a"}, {}), ({}, {"$retainKeys": {"a": 1}})])
-def test_fields_to_retain_are_a_list_in_both_patches(patches: tuple[Data, Data]) -> None:
-    with pytest.raises(PatchError, match=r"^\$retainKeys: .* a list of fields is expected"):
-        merge_patches(*patches, KEYED)
 
 
 def test_a_live_object_that_somebody_changed_is_not_overwritten_unasked() -> None:

@@ -1,1 +1,1 @@
-"""Strategic merge patches: apply, create, combine."""
+"""Strategic merge patches: apply, create, find conflicts."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from krm_merge.krm import FieldPath
 from krm_merge.patch.model import Field, PatchConflictError, PatchError, Shape, identity, kind_of, same, text_of
 from krm_merge.patch.strategic.apply import apply
-from krm_merge.patch.strategic.combine import combine, patches_conflict
+from krm_merge.patch.strategic.conflicts import patches_conflict
 from krm_merge.patch.strategic.elements import (
     DELETE_FROM_PRIMITIVE_LIST,
     PATCH,
@@ -96,7 +96,7 @@ def create_three_way(
     changes = _Difference(list_order, merge_keys, deletions=False).mapping((), live, modified, schema)
     deletions = _Difference(list_order, merge_keys, additions=False).mapping((), original, modified, schema)
     # An addition deletes nothing: a `$patch` in it is from the document, and would act as a directive.
-    patch = combine(deletions, _without_marked(changes), schema, merge_keys)
+    patch = _union((), deletions, _without_marked(changes), schema, merge_keys)
     if not overwrite:
         since = _Difference(list_order, merge_keys, orders=False).mapping((), original, live, schema)
         if (path := patches_conflict(patch, since, schema, merge_keys)) is not None:
@@ -118,6 +118,37 @@ def _check(result: Value, modified: Value, path: FieldPath = ()) -> None:
             "make them so, or make a patch of the type merge",
             path,
         )
+
+
+def _union(path: FieldPath, deletions: Object, changes: Object, shape: Shape, merge_keys: MergeKeys) -> Object:
+    """The patch with both; where both have an order of a list, it is that of the modified document."""
+    patch = {**deletions, **changes}
+    for name in (name for name in deletions if name in changes):
+        before, after, field = deletions[name], changes[name], shape.field(name)
+        if field is None:
+            continue
+        if isinstance(before, dict) and isinstance(after, dict):
+            patch[name] = _union((*path, name), before, after, field.inside, merge_keys)
+        elif isinstance(before, list) and isinstance(after, list):
+            order = patch.get(f"{SET_ELEMENT_ORDER}/{name}")
+            patch[name] = _elements_of_both((*path, name), before, after, order, field, merge_keys)
+    return patch
+
+
+def _elements_of_both(
+    path: FieldPath, deletions: list[Value], changes: list[Value], order: Value, field: Field, merge_keys: MergeKeys
+) -> list[Value]:
+    """The elements of both in the order of the list, and then those that are deleted."""
+    key = ElementKeys(field, path, merge_keys)
+    removed = [item for item in deletions if has_directive(item)]
+    elements = {key.of(item): item for item in deletions if not has_directive(item)}
+    for item in changes:
+        before = elements.get(key.of(item))
+        if isinstance(before, dict) and isinstance(item, dict):
+            item = _union(path, before, item, field.inside, merge_keys)
+        elements[key.of(item)] = item
+    rank = {key.of(item): at for at, item in enumerate(order if isinstance(order, list) else [])}
+    return sorted(elements.values(), key=lambda item: rank.get(key.of(item), -1)) + removed
 
 
 def _without_marked(changes: Object) -> Object:
