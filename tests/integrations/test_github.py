@@ -37,7 +37,7 @@ def test_updates_and_summarises(world: World) -> None:
     assert action.value("steps.update.outputs.changed") == "true"
     assert action.value("steps.update.outputs.conflicts") == "false"
     assert "v2" in action.summary
-    assert {file.suffix for file in action.reports.iterdir()} == {".md", ".html"}
+    assert {file.suffix for file in action.reports.iterdir()} == {".md"}
 
 
 def test_opens_a_pull_request_with_the_report(world: World) -> None:
