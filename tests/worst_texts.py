@@ -327,6 +327,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "report.forms.markdown._CONTROL": LETTERS,
     "report.forms.markdown._SPECIAL": LETTERS,
     "report.forms.markdown.code": (Worst("`"), Worst("`a")),
+    "report.forms.html._INVISIBLE": LETTERS,
     "report.words._WORD": LETTERS,
     "report.words._NOT_IN_ANCHORS": LETTERS,
     "text.cut._DOUBTFUL": (

@@ -2,8 +2,8 @@
 # Reviews an upgrade that Porch drafted: merges the same revisions with krm-merge, and shows what the draft has otherwise.
 #   review-upgrade.sh NAMESPACE ORIGINAL UPSTREAM LOCAL DRAFT [--push]
 # ORIGINAL and UPSTREAM are package revisions of the upstream package: the one that LOCAL was made from, and the one that the
-# draft takes. LOCAL is the published revision of your package, DRAFT what `porchctl rpkg upgrade` made of it. Leaves review.md
-# in the working directory; --push puts the merge in the place of the draft's content.
+# draft takes. LOCAL is the published revision of your package, DRAFT what `porchctl rpkg upgrade` made of it. Leaves review.html
+# and review.md in the working directory; --push puts the merge in the place of the draft's content.
 # Needs porchctl and krm-merge. The exit code is 1 where the draft and the merge differ, and nothing was pushed.
 set -euo pipefail
 if [ $# -lt 5 ]; then
@@ -26,7 +26,7 @@ for side in 0 1 2 3; do
 done
 # As Porch does, upstream wins where both changed a value and the package's MergePolicy says nothing; the reports name each.
 krm-merge merge "$work/original" "$work/upstream" "$work/local" -o "$work/merged" --on-conflict upstream \
-  --report review.md
+  --report review.html --report review.md
 # Which upstream the package follows is the draft's business.
 awk '/^[a-zA-Z]/ { ours = /^(upstream|upstreamLock):/ } ours' "$work/draft/Kptfile" > "$work/upstream.yaml"
 if [ -s "$work/upstream.yaml" ]; then

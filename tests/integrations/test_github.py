@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -37,7 +38,7 @@ def test_updates_and_summarises(world: World) -> None:
     assert action.value("steps.update.outputs.changed") == "true"
     assert action.value("steps.update.outputs.conflicts") == "false"
     assert "v2" in action.summary
-    assert {file.suffix for file in action.reports.iterdir()} == {".md"}
+    assert {file.suffix for file in action.reports.iterdir()} == {".md", ".html", ".sarif"}
 
 
 def test_opens_a_pull_request_with_the_report(world: World) -> None:
@@ -112,6 +113,18 @@ def test_the_policy_of_the_package_comes_first(conflicting: World) -> None:
     assert status == 0, printed
     assert action.value("steps.update.outputs.conflicts") == "false"
     assert "replicas: '5'" in (conflicting.clone / "web" / "a.yaml").read_text(encoding="utf-8")
+
+
+def test_uploads_conflicts_with_their_paths_in_the_repository(conflicting: World) -> None:
+    action = Action.with_inputs(conflicting, packages="web", ref="v2", on_conflict="upstream", sarif="true")
+    status, printed = action.run()
+    assert status == 0, printed
+    (call,) = conflicting.calls
+    assert call.startswith("api --method POST --silent repos/example/shop/code-scanning/sarifs")
+    assert f"commit_sha={'a' * 40} --raw-field ref=refs/heads/main" in call
+    sarif = json.loads((conflicting.folder / "calls.stdin").read_text(encoding="utf-8"))
+    (result,) = sarif["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "web/a.yaml"
 
 
 def test_a_package_that_cannot_be_read_fails_at_once(world: World) -> None:

@@ -79,6 +79,7 @@ def test_update_opens_a_merge_request(world: World) -> None:
         "https://gitlab.example.com/shop/-/jobs/1/artifacts/browse/krm-merge-reports",
     ]
     assert sorted(file.name for file in (world.clone / "krm-merge-reports").iterdir()) == [
+        "update-1.html",
         "update-1.md",
     ]
 

@@ -189,7 +189,7 @@ def test_a_draft_that_lost_a_change_is_shown(porch: Path) -> None:
     assert "data.tag" in done.stdout
     assert "upstream" not in done.stdout
     assert "the draft differs from the merge as shown" in done.stderr
-    assert (porch / "review.md").exists()
+    assert (porch / "review.html").exists()
     assert "tag: '1'" in (porch / "revisions/web.v2/a.yaml").read_text(encoding="utf-8")
 
 

@@ -19,10 +19,11 @@ from packages.repositories import Repository, config_map, kptfile
 
 # Of git's settings, the scripts have none but their own.
 NO_SETTINGS = {name: value for name, value in GIT_ENVIRONMENT.items() if name.startswith("GIT_CONFIG_")}
-# Records its arguments; answers as FAKE_OPEN says.
+# Records its arguments, and the input where it reads that; answers as FAKE_OPEN says.
 FAKE_PROGRAM = """\
 #!/bin/sh
 printf '%s\\n' "$*" >> "$FAKE_CALLS"
+case " $* " in *" --field sarif=@- "*) base64 -d | gzip -dc >> "$FAKE_CALLS.stdin" ;; esac
 case "$1 $2" in "pr list") printf '%s' "$FAKE_OPEN" ;; esac
 """
 

@@ -82,7 +82,7 @@ def output_root(output: bytes) -> MappingNode:
 @pytest.mark.parametrize("name", LOCAL)
 def test_every_output_names_file_resource_and_field(name: str, tmp_path: Path) -> None:
     outputs = dict(texts_of(tmp_path, LOCAL[name]))
-    assert len(outputs) == 8
+    assert len(outputs) == 10
     kind, short = name.split()
     for output, text in outputs.items():
         assert ("d.yaml" in text, "spec.replicas" in text) == (True, True), output

@@ -135,9 +135,11 @@ def test_what_only_looks_like_a_secret_is_shown(tmp_path: Path) -> None:
     assert len(HARMLESS) >= 40
     for side in SIDES:
         write_bytes(tmp_path / side, harmless_package(side))
-    reports = [f"--report=r{suffix}" for suffix in FORMS]
+    # SARIF has places, and no values.
+    suffixes = [suffix for suffix in FORMS if suffix != ".sarif"]
+    reports = [f"--report=r{suffix}" for suffix in suffixes]
     done = krm_merge("merge", *SIDES, "--on-conflict=upstream", "-o", "out", *reports, cwd=tmp_path)
-    texts = {suffix: (tmp_path / f"r{suffix}").read_text() for suffix in FORMS} | {"terminal": done.stderr}
+    texts = {suffix: (tmp_path / f"r{suffix}").read_text() for suffix in suffixes} | {"terminal": done.stderr}
     texts |= {"diff": krm_merge("diff", "original", "local", cwd=tmp_path).stdout}
     hidden = {
         name: [place for place in HARMLESS if place not in leaks(text, [*HARMLESS])] for name, text in texts.items()

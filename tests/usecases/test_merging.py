@@ -267,3 +267,14 @@ def test_a_rule_that_matches_nothing_is_reported(tmp_path: Path) -> None:
     assert [
         message.partition(": ")[2] for message in warnings if "r.yaml" in message and "matches nothing" in message
     ] == ["rules[1] matches nothing in the package; check its kind, name and path"]
+
+
+def test_a_report_has_the_lines_around_conflicts_where_it_is_asked_for_them() -> None:
+    text = CONFIG_MAP + "  b: {}\n"
+    original, upstream, local = ({"c.yaml": File(text.format(*side).encode())} for side in ("oo", "uu", "lo"))
+    outcome = merge_sides(MergeSides(original, upstream, local), MergeChoices.of(None, "smart", None))
+    report = outcome.report("p", with_contexts=True)
+    assert report.package == "p"
+    assert {record.path: record.status for record in report.records} == {"data.a": "settled", "data.b": "automatic"}
+    assert list(report.contexts) == [record.id for record in report.records if record.path == "data.a"]
+    assert not outcome.report("p").contexts

@@ -34,7 +34,7 @@ from krm_merge.packages import (
 )
 from krm_merge.report import SIDES, Files, MergeReport, as_json, render_document
 from krm_merge.safe_text import json_text, line, quantity, terminal_line
-from krm_merge.startup import group_by_key
+from krm_merge.startup import group_by_key, replace
 
 if TYPE_CHECKING:
     from krm_merge.report import DecisionRecord, Style
@@ -314,10 +314,20 @@ def _style(text: str) -> str:
     return click.style(visible, fg=color) if color else visible
 
 
+def shows_contexts(files: Iterable[Path]) -> bool:
+    """Whether one of the reports shows the lines around conflicts."""
+    return any(file.suffix == ".html" for file in files)
+
+
 def write_reports(report: Callable[[], MergeReport], files: Iterable[Path]) -> None:
     """Writes the report in each form that a file is named for, and makes it only then. Raises PackageError."""
     for file in files:
-        write_file(file, File(render_document(report(), file.suffix).encode()))
+        document = report()
+        if file.suffix == ".html":
+            used = {record.rule for record in document.records if record.status != "automatic"}
+            rules = {number: text_of_rule(number) for number in used}
+            document = replace(document, rules={number: text for number, text in rules.items() if text})
+        write_file(file, File(render_document(document, file.suffix).encode()))
 
 
 @contextmanager

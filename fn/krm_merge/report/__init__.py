@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from krm_merge.report.forms import FORMS as FORMS
     from krm_merge.report.forms import as_json as as_json
     from krm_merge.report.forms import render_document as render_document
+    from krm_merge.report.forms.html import Html as Html
+    from krm_merge.report.forms.html import card as card
+    from krm_merge.report.forms.html import page as page
+    from krm_merge.report.forms.html import tag as tag
     from krm_merge.report.forms.markdown import LONGEST as LONGEST
     from krm_merge.report.forms.markdown import code as code
     from krm_merge.report.forms.markdown import plain as plain
@@ -51,6 +55,7 @@ __getattr__, __dir__ = lazy_interface(
     {
         "comparison": "ComparedPlace Comparison VersionName",
         "forms": "FORMS as_json render_document",
+        "forms.html": "Html card page tag",
         "forms.markdown": "LONGEST code plain render",
         "forms.terminal": "Line Style changed_lines comparison_lines",
         "reading": "contexts_of records_of values_at",

@@ -139,7 +139,8 @@ class MergeReport:
     """All that was decided in one merge.
 
     `results` has what is said beside the records, too. `packages` are the packages that an update reached, with their
-    versions.
+    versions. `contexts` are the lines around the places of records, by their ids, and `rules` the texts of rules by
+    their numbers, for people to read: they are no part of the document.
     """
 
     package: str = ""
@@ -148,6 +149,8 @@ class MergeReport:
     files: Files = NO_FILES
     results: Iterable[Result] = ()
     packages: Sequence[Mapping[str, Value]] = ()
+    contexts: Mapping[str, Context] = fresh(factory=dict)
+    rules: Mapping[str, str] = fresh(factory=dict)
 
     def with_status(self, status: Status) -> list[DecisionRecord]:
         """The records of this status, in their order."""

@@ -238,6 +238,7 @@ RULES: Final = {
 
 _NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
 RULES_PAGE: Final = "docs/rules.md"
+HOME: Final = "https://github.com/krm-merge/krm-merge"
 
 
 def anchor_of(rule: str) -> str:
@@ -247,3 +248,8 @@ def anchor_of(rule: str) -> str:
         return RULES_PAGE
     heading = _NOT_IN_ANCHORS.sub("", f"{rule}. {title}".lower()).replace(" ", "-")
     return f"{RULES_PAGE}#{heading}"
+
+
+def address_of(anchor: str) -> str:
+    """Where a page of the documentation is on the web."""
+    return f"{HOME}/blob/main/{anchor}"

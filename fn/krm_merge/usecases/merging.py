@@ -205,9 +205,15 @@ class Outcome:
 
         return records_of(self.decided, self.policy, left_open=self.has_markers)
 
-    def report(self, package: str) -> MergeReport:
-        """All of it, `package` by name."""
-        return MergeReport(package, self.sides, self.records(), self.files, self.results, self.packages)
+    def report(self, package: str, *, with_contexts: bool = False) -> MergeReport:
+        """All of it, `package` by name; `with_contexts` reads the merged files for the lines around conflicts."""
+        from krm_merge.report import contexts_of
+
+        records, tree = self.records(), self.tree
+        conflicts = [record for record in records if record.status != "automatic"] if with_contexts else []
+        hidden = self.policy.redactions
+        contexts = contexts_of(conflicts, lambda path: tree[path].data if path in tree else None, hidden)
+        return MergeReport(package, self.sides, records, self.files, self.results, self.packages, contexts)
 
 
 class Mergeable(Protocol):

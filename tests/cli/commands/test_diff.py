@@ -86,10 +86,10 @@ def test_exit_codes(place: Path) -> None:
 
 
 def test_reports(place: Path) -> None:
-    text = run(place, "diff", "a", "b", "--format", "json", "--report", "r.md", "--report", "r.json")
+    text = run(place, "diff", "a", "b", "--format", "json", "--report", "r.html", "--report", "r.json")
     assert text == (place / "r.json").read_text()
     assert {record["status"] for record in json.loads(text)["records"]} == {"automatic"}
-    assert "hunter" not in text + (place / "r.md").read_text()
+    assert "hunter" not in text + (place / "r.html").read_text()
 
 
 def test_files_and_stdin(place: Path) -> None:

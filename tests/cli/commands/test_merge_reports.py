@@ -58,7 +58,7 @@ def test_errors_are_json_too(sides: Path) -> None:
 def test_an_unknown_form_is_refused_before_anything_is_written(sides: Path) -> None:
     done = merge(sides, "o", "u", "l", "--in-place", "--report", "r.pdf")
     assert done.returncode == 2
-    assert ".md, .json" in done.stderr
+    assert ".html, .md, .json, .sarif" in done.stderr
     assert (sides / "l" / "c.yaml").read_text() == TEXT.format("d")
 
 

@@ -89,7 +89,7 @@ def test_all_packages_below_a_directory_are_updated(
     refs = [line for line in lines if line.startswith("ref:")]
     assert refs == ["ref: v2", "ref: v2", "ref: web-v1.1.0", "ref: web-v1.1.0"]
     assert "follows an upstream" in run("update", "--all", "plain", code=3).stderr
-    for wrong in (["--all", "a@v2"], ["a", "v2"], ["a", "b", "--format", "json"], ["a", "b", "--report", "r.md"]):
+    for wrong in (["--all", "a@v2"], ["a", "v2"], ["a", "b", "--format", "json"], ["a", "b", "--report", "r.html"]):
         assert "Error: " in run("update", *wrong, code=2).stderr
     assert "a version is given as PKG@REF: a@v2" in run("update", "a", "v2", code=2).stderr
 

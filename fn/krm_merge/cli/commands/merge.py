@@ -37,6 +37,7 @@ from krm_merge.cli.output import (
     show_error,
     show_results,
     show_stop,
+    shows_contexts,
     summary,
     write_reports,
 )
@@ -176,7 +177,7 @@ def _update(place: Path, ref: str, how: UpdateOptions, permissions: Permissions,
         choices.report_unused(outcome)
         report_ignored(place, outcome.local, outcome.changes, outcome.results)
 
-        report = cache(partial(outcome.report, str(place)))
+        report = cache(partial(outcome.report, str(place), with_contexts=shows_contexts(options.reports)))
         write_reports(report, options.reports)
         if options.with_diff and options.form == "text":
             show_diff(local, outcome.changes)
@@ -315,7 +316,7 @@ def merge_command(
             outcome = merge_sides(sides, choices)
         choices.report_unused(outcome)
 
-        report = cache(partial(outcome.report, str(local)))
+        report = cache(partial(outcome.report, str(local), with_contexts=shows_contexts(options.reports)))
         write_reports(report, options.reports)
         if (options.with_diff or write is None) and options.form == "text" and not outcome.is_refused:
             show_diff(sides.local, outcome.changes)

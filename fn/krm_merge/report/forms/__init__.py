@@ -9,7 +9,7 @@ from typing import Final
 from krm_merge.report.record import MergeReport
 from krm_merge.safe_text import json_text
 
-FORMS: Final[Mapping[str, str]] = {".md": "markdown", ".json": "json"}
+FORMS: Final[Mapping[str, str]] = {".html": "html", ".md": "markdown", ".json": "json", ".sarif": "sarif"}
 """The forms of a report, by suffix."""
 
 

@@ -20,7 +20,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069
 
 def render(report: MergeReport) -> str:
     """The text, cut with a count where it would be too long."""
-    rest = "decisions are not shown; the report as `.json` has all of them."
+    rest = "decisions are not shown; the report as `.json` or `.html` has all of them."
     return _cut(_head(report), list(_parts(report)), rest)
 
 
