@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from posixpath import join
 from shlex import quote
+from textwrap import fill
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from krm_merge.krm import KPTFILE, ResourceRef, Severity, format_path
 from krm_merge.merge import PackageDecisions
 from krm_merge.packages import Tree
 from krm_merge.safe_text import line, quantity
-from krm_merge.startup import group_by_key, pattern
+from krm_merge.startup import group_by_key
 from krm_merge.text import TextError, read_all
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ _WIDEST = 120
 """Columns: longer lines are hard to read, however wide the terminal is."""
 
 _NARROWEST = 30
-_SEPARATOR = pattern(r"[./,:=-]")
 
 
 def width_of(stream: TextIO) -> int | None:
@@ -43,33 +43,12 @@ def width_of(stream: TextIO) -> int | None:
 def fit(text: str, width: int | None, indent: int) -> str:
     """A line cut between words into lines of that width; those behind the first are indented.
 
-    Words that are longer than a line, such as paths, are cut behind a dot or the like. Without a width it is the line
-    itself.
+    Words that are longer than a line, such as paths, are cut where it ends. Without a width it is the line itself.
     """
     if width is None or len(text) <= width:
         return text
     pad = " " * min(indent, width // 2)
-    lines: list[str] = []
-    current = ""
-    for number, word in enumerate(text.split(" ")):
-        if not number:
-            current = word
-        elif len(current) + 1 + len(word) <= width or not current.strip():
-            current = f"{current} {word}"
-        else:
-            lines.append(current)
-            current = pad + word
-        while len(current) > width:
-            at = _cut(current, len(pad), width)
-            lines.append(current[:at])
-            current = pad + current[at:]
-    return "\n".join([*lines, current])
-
-
-def _cut(text: str, start: int, width: int) -> int:
-    """Where to cut a word that is too long for a line: behind the last separator that leaves a good part of it."""
-    behind = [match.end() for match in _SEPARATOR.finditer(text, start, width)]
-    return behind[-1] if behind and behind[-1] > width // 2 else width
+    return fill(text, width, subsequent_indent=pad, expand_tabs=False, replace_whitespace=False, break_on_hyphens=False)
 
 
 Stage: TypeAlias = Callable[[str], None]
