@@ -103,7 +103,6 @@ class Publishing:
     title: str
     waves: tuple[Wave, ...]
     split: Split | None
-    is_draft: bool
     labels: tuple[str, ...]
     max_open: int | None
     per_hour: int

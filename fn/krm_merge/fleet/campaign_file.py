@@ -131,7 +131,6 @@ class PublishModel(StrictModel):
         description="Of a working tree, what has a pull request of its own: each package, or each directory at its "
         "top; by default there is one for all.",
     )
-    draft: bool | None = Field(None, description="Whether pull requests are opened as drafts.")
     labels: list[str] | None = Field(None, description="Labels of new pull requests.")
     maxOpen: Count | None = Field(None, description="How many pull requests are open at most.")
     perHour: Count = Field(400, description="Changing calls an hour to one host.")
@@ -148,7 +147,6 @@ class PublishModel(StrictModel):
             self.title,
             tuple(waves),
             self.split,
-            bool(self.draft),
             tuple(self.labels or ()),
             self.maxOpen,
             self.perHour,

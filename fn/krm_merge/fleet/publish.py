@@ -272,9 +272,8 @@ class Publisher:
         return self._proposal(remote_at(target.name, place), entry.base, entry.made, seen, entry)
 
     def _proposal(self, remote: Remote, base: str, commit: str, seen: str, entry: LedgerEntry) -> RequestProposal:
-        is_draft = self.campaign.publishing.is_draft
         branch, number = self.campaign.publishing.branch, _open_request(entry)
-        return RequestProposal(remote, branch, base, commit, seen, entry.commits, number, is_draft)
+        return RequestProposal(remote, branch, base, commit, seen, entry.commits, number)
 
     def _publish(
         self, target: CampaignTarget, entry: LedgerEntry, pushed: Future[tuple[RequestProposal, str]]

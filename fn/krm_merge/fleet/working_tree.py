@@ -96,8 +96,7 @@ class TreeCommits:
     ) -> RequestProposal:
         """The proposal of a commit to origin, for targets. Raises GitError."""
         ours = {commit for entry in targets for commit in entry.commits}
-        seen, is_draft = head_of(self.origin, branch), self.campaign.publishing.is_draft
-        return RequestProposal(self._remote, branch, base, commit, seen, ours, number, is_draft)
+        return RequestProposal(self._remote, branch, base, commit, head_of(self.origin, branch), ours, number)
 
     @cached_property
     def origin(self) -> str:

@@ -160,17 +160,6 @@ def test_labels(fleet: HostedFleet) -> None:
     assert pull.labels == []
 
 
-def test_where_there_are_no_drafts_an_ordinary_one_says_so(fleet: HostedFleet) -> None:
-    edit_campaign(fleet, "  waves: {}\n", "  waves: {}\n  draft: true\n")
-    fleet.server.repositories["acme/000"].drafts = False
-    assert fleet.publish().returncode == 0
-    assert [(pull.draft, pull.labels) for number in (0, 1) for pull in fleet.pulls(number)] == [
-        (False, ["draft"]),
-        (True, []),
-    ]
-    assert (fleet.pulls()[0].body or "").startswith("**This is a draft**")
-
-
 @on_every_forge
 def test_a_gate_waits_for_checks(fleet: HostedFleet) -> None:
     gate = "{targets: 1, gate: {merged: 0%, checks: passed}}"
