@@ -28,7 +28,6 @@ from krm_merge.merge.decisions.policy import OnConflict
 from packages import repositories
 from pages import examples, refuse_unknown_options
 
-COMMANDS = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
 CONSOLE_BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 PROMPT = re.compile(r"^\$ ", re.MULTILINE)
 
@@ -269,6 +268,8 @@ BRANCHES = (
 )
 BOTH_CHANGED = f"{BRANCHES}sed -i 's/: 5/: 7/' web/deployment.yaml; git commit -qam seven; git merge -q other"
 BEFORE = {
+    "components": f"cp -r {ROOT}/examples/components-parent-image app",
+    "transform": "mkdir plugins",
     "check": "mkdir environments; cp -r web environments/web",
     "names": "mkdir environments; cp -r web environments/web",
     "status": "mkdir environments; cp -r web environments/web",
@@ -297,25 +298,6 @@ def help_texts(name: str) -> Iterator[tuple[str, str]]:
             pending += [(f"{path} {inner}", part) for inner, part in command.commands.items()]
 
 
-def section_on(title: str, page: str) -> str:
-    """A page's section of this title, to the next heading of its level or above."""
-    heading = re.search(rf"^(##+) {title}$", page, re.MULTILINE | re.IGNORECASE)
-    assert heading, f"there is no section {title}"
-    return re.split(rf"^##{{1,{len(heading[1]) - 1}}} ", page[heading.end() :], maxsplit=1, flags=re.MULTILINE)[0]
-
-
-def scene(name: str) -> list[str]:
-    """The commands before those of the examples of a command."""
-    if name not in ("components", "transform"):
-        return []
-    section = section_on(f"`krm-merge {name}`", COMMANDS)
-    steps = [split_step(step)[0] for block in CONSOLE_BLOCK.findall(section) for step in PROMPT.split(block)[1:]]
-    end = next(
-        number for number, step in enumerate(steps) if re.match("krm-merge (components plan|transform web)", step)
-    )
-    return [step.replace("\n> ", "\n") for step in steps[:end]]
-
-
 def commands_with_help() -> Iterator[Any]:
     from krm_merge.cli.help_pages import COMMANDS as NAMES
 
@@ -324,13 +306,14 @@ def commands_with_help() -> Iterator[Any]:
 
 @pytest.mark.parametrize("name", list(commands_with_help()))
 def test_every_help_has_an_example_that_runs(name: str, tmp_path: Path) -> None:
-    commands, examples_by_path = scene(name), {}
+    commands: list[str] = []
+    examples_by_path = {}
     for path, text in help_texts(name):
         assert max(map(len, text.splitlines())) <= 80
         example, *_ = EXAMPLE.findall(text) or [""]
         assert example, f"krm-merge {path} --help has no example"
         if " " in path:
-            # The sessions run the commands of groups; each takes several before it.
+            # Each of these needs several commands before it.
             refuse_unknown_options(shlex.split(example.replace("\\\n", " "))[1:])
             continue
         commands += [*SETTING.findall(text), BEFORE.get(path, ""), f"printf '%s\\n' $answers | {example}; echo exit $?"]

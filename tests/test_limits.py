@@ -188,8 +188,8 @@ def test_targets_that_name_no_resource(monkeypatch: pytest.MonkeyPatch) -> None:
     text = f"{HEAD}items:\n{things}{PATCHES}{targets}".encode()
     monkeypatch.setenv("KRM_MERGE_MAX_COMPARISONS", "5")
     assert process(text).message == (
-        "functionConfig: 2 targets without the name of a resource and 3 resources are more than 5 comparisons; give "
-        "names that are no expressions, or raise the limit with KRM_MERGE_MAX_COMPARISONS"
+        "functionConfig: 2 targets without the name of a resource and 3 resources are more than 5 comparisons; "
+        "give names that are not expressions, or raise the limit with KRM_MERGE_MAX_COMPARISONS"
     )
     monkeypatch.setenv("KRM_MERGE_MAX_COMPARISONS", "6")
     assert process(text).exit_code == 0
@@ -217,7 +217,7 @@ def test_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     side = f"|\n    ---\n    {KPTFILE}\n    ---\n    {CONFIG_MAP}\n"
     text = f"{HEAD}items:\n- {KPTFILE}\n- {CONFIG_MAP}\n{MERGE}  original: {side}  upstream: {side}".encode()
     monkeypatch.setenv("KRM_MERGE_MAX_DOCUMENTS", "1")
-    assert "more than 1 documents; divide it, or raise the limit with KRM_MERGE_MAX_DOCUMENTS" in process(text).message
+    assert "more than 1 documents; split it, or raise the limit with KRM_MERGE_MAX_DOCUMENTS" in process(text).message
     monkeypatch.setenv("KRM_MERGE_MAX_DOCUMENTS", "2")
     assert process(text).message == ""
 
@@ -225,7 +225,7 @@ def test_documents(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("document", ["---\n\n", "---\r\n", "---\r", "--- {}\n", "a\n...\n", "---\nx: 1\n...\n"])
 def test_documents_are_counted_before_they_are_read(document: str) -> None:
     assert refuse(document * 1_000_000) == (
-        "stdin: not a ResourceList: holds more than 100000 documents; divide it, or raise the limit with "
+        "stdin: not a ResourceList: holds more than 100000 documents; split it, or raise the limit with "
         "KRM_MERGE_MAX_DOCUMENTS"
     )
 
@@ -241,7 +241,7 @@ def test_resolutions(resolution: str, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = POLICY % ("resolutions", ", ".join([resolution] * 20_000))
     text = f"{HEAD}items:\n- {KPTFILE}\n{policy}{MERGE}  original: '{KPTFILE}'\n  upstream: '{KPTFILE}'\n"
     problem = (
-        "resolutions: 20000 resolutions, more than 10000; drop those that fit no conflict, or raise the limit with"
+        "resolutions: 20000 resolutions, more than 10000; remove those that match no conflict, or raise the limit with"
     )
     assert refuse(text).endswith(f"{problem} KRM_MERGE_MAX_RESOLUTIONS")
     # What is wrong with each is said of the first.
@@ -256,7 +256,7 @@ def test_choices_that_nobody_could_read_again(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("KRM_MERGE_MAX_RESOLUTIONS", "1")
     first = edit_policy(None, "policy.yaml", [{"path": "a"}], [])
     assert b"path: a" in edit_policy(first, "policy.yaml", [{"path": "a"}], []).data
-    with pytest.raises(KrmMergeError, match=r"^policy.yaml: resolutions: 2 resolutions, more than 1; drop those"):
+    with pytest.raises(KrmMergeError, match=r"^policy.yaml: resolutions: 2 resolutions, more than 1; remove those"):
         edit_policy(first, "policy.yaml", [{"path": "b"}], [])
 
 

@@ -132,7 +132,7 @@ def _reference_problems(function: PipelineFunction, tree: Tree) -> Iterator[tupl
 def _config_file_problem(path_text: str, tree: Tree) -> str:
     path = normpath(path_text)
     if path.startswith("/") or ".." in path:
-        return f"{path_text} is outside of the package; kpt reads functionConfigs inside of it only, without two dots"
+        return f"{path_text} is outside the package; kpt only reads functionConfigs inside it, by paths without `..`"
     if path not in tree:
         return f"the package has no file {path_text}"
     try:
@@ -220,7 +220,7 @@ def package_problems(tree: Tree) -> list[PackageProblem]:
 
 def _unreadable_files(tree: Tree, own_files: Tree, conflicts: Collection[str]) -> Iterator[PackageProblem]:
     """Files that kpt fails to read."""
-    remedy = f"mend the file, or list it in {KRMIGNORE} if it is a template"
+    remedy = f"fix the file, or list it in {KRMIGNORE} if it is a template"
     for path, flaw in broken_files(
         tree, (path for path in own_files if not is_kptfile(path) and path not in conflicts)
     ):
@@ -262,7 +262,7 @@ def _double_resources(own_files: Tree) -> Iterator[PackageProblem]:
             continue
         if identity in first:
             ref = Resource.from_tree(member.root).ref
-            message = f"{ref} is there twice: in {first[identity]}, too; keep one"
+            message = f"{ref} is defined twice: in {first[identity]}, too; keep one"
             yield PackageProblem(place, message)
         first.setdefault(identity, place)
 

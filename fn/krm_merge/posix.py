@@ -92,7 +92,7 @@ def keep_owner(place: Path, like: Path) -> None:
 
 
 def _not_ours(place: Path, what: str, remedy: str = "") -> KrmMergeError:
-    return KrmMergeError(f"{place} {what}; it is not believed, and nothing was changed: {remedy or 'remove it'}")
+    return KrmMergeError(f"{place} {what}; it is not trusted, and nothing was changed: {remedy or 'remove it'}")
 
 
 @frozen

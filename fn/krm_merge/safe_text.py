@@ -132,9 +132,9 @@ def internal_error(error: Exception, consequence: str, size: int | None = None) 
     """
     if isinstance(error, MemoryError):
         size_note = "" if size is None else f" for an input of {size:,} bytes"
-        return f"out of memory{size_note}, {consequence}; divide the input, or let krm-merge have more memory"
+        return f"out of memory{size_note}, {consequence}; split the input, or give krm-merge more memory"
     what = quoted(line(f"{type(error).__name__}: {error}"))
-    message = f"internal error, {consequence}: {what}; please report it with what {DEBUG}=1 adds: {ISSUES}"
+    message = f"internal error, {consequence}: {what}; please report it with the output of {DEBUG}=1: {ISSUES}"
     if os.environ.get(DEBUG, "") in ("", "0"):
         return message
     import traceback

@@ -207,7 +207,7 @@ def test_memory_that_runs_out_is_told_with_the_size_of_the_input(
     assert main(["merge", *map(str, sides), "--in-place"]) == 3
     assert capsys.readouterr().err == (
         f"out of memory for an input of {size:,} bytes, nothing was changed; "
-        "divide the input, or let krm-merge have more memory\n"
+        "split the input, or give krm-merge more memory\n"
     )
 
 

@@ -399,7 +399,7 @@ CASES = [
     Case(
         "Upstream moved a resource to another file",
         "drops local's changes, or leaves the resource twice",
-        "merges it; it is there once",
+        "merges it; it appears once",
         "R1, R2",
         "v1 Service",
         (service("ClusterIP", "a"), [("-moved", service("NodePort", "a"))], service("ClusterIP", "own")),

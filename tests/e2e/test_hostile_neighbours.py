@@ -225,12 +225,12 @@ def _open_folder(place: Path, victim: Path) -> None:
 
 
 HOMES: dict[str, tuple[Callable[[Path, Path], None], str]] = {
-    "link": (_link("."), "is a link or not a directory; it is not believed, and nothing was changed: remove it"),
+    "link": (_link("."), "is a link or not a directory; it is not trusted, and nothing was changed: remove it"),
     "dangling": (_link(""), "is a link or not a directory"),
     "file": (_file, "is a link or not a directory"),
     "pipe": (_pipe, "is a link or not a directory"),
-    "open": (_open_folder, "can be written to by others; it is not believed, and nothing was changed: remove it, or"),
-    "foreign": (_foreign_folder, "belongs to another user; it is not believed, and nothing was changed: remove it"),
+    "open": (_open_folder, "can be written to by others; it is not trusted, and nothing was changed: remove it, or"),
+    "foreign": (_foreign_folder, "belongs to another user; it is not trusted, and nothing was changed: remove it"),
 }
 
 
@@ -285,7 +285,7 @@ def test_state_that_this_program_did_not_write_is_refused(world: World, ending: 
     before, victim = entries(world.user), entries(world.victim)
     code, output = world.run("resolve web@v2 --terminal --allow-dirty")
     assert code == 3
-    assert f"{place} {message}; it is not believed, and nothing was changed: remove it" in output
+    assert f"{place} {message}; it is not trusted, and nothing was changed: remove it" in output
     assert (entries(world.user), entries(world.victim)) == (before, victim)
 
 
@@ -345,7 +345,7 @@ def test_earlier_choices_are_named_and_not_saved_without_an_answer(chosen: World
     assert "1 choice of an earlier session is kept: " in output
     assert " data.v (upstream)" in output
     assert "nothing was chosen in this session" in output
-    assert "nobody answers; run the command again in a terminal, or without --terminal" in output
+    assert "no answer on stdin; run the command again in a terminal, or without --terminal" in output
     assert entries(chosen.user) == before
 
 

@@ -288,7 +288,10 @@ class TestRefusals:
             (lambda forge, url: forge.create(url, "y", "main", "", "", draft=False), "no branch y; push it first"),
             (lambda forge, url: forge.create(url, "x", "y", "", "", draft=False), "no branch y; push it first"),
             (lambda forge, url: forge.create(url, "x~1", "main", "", "", draft=False), "no branch x~1; push it"),
-            (lambda forge, url: forge.create(url, "main", "x", "", "", draft=False), "main has no commits that x does"),
+            (
+                lambda forge, url: forge.create(url, "main", "x", "", "", draft=False),
+                "main has no commits that x lacks",
+            ),
             (lambda forge, url: forge.create(url, "alone", "main", "", "", draft=False), "no history in common"),
             (lambda forge, url: forge.edit(url, 7, "", ""), r"no pull request #7 in app\.pulls\.json"),
             (lambda forge, url: forge.comments(url, 7), r"no pull request #7 in app\.pulls\.json"),
@@ -324,7 +327,7 @@ class TestRefusals:
         origin.push("x", {"a.yaml": "a: 2\n"})
         open_pull(forge, origin)
         origin.git("update-ref", "refs/heads/x", "main")
-        with pytest.raises(ForgeError, match="#1 has nothing that main does not have"):
+        with pytest.raises(ForgeError, match="#1 has no commits that main lacks"):
             forge.merge(origin.url, 1)
 
     @pytest.mark.parametrize(
@@ -344,7 +347,7 @@ class TestRefusals:
     def test_of_what_is_no_bare_repository(
         self, forge: LocalForge, origin: Origin, tmp_path: Path, address: str
     ) -> None:
-        problem = "there is no bare git repository; make one with" if address else "an empty text is no repository"
+        problem = "there is no bare git repository; make one with" if address else "the address is empty"
         with pytest.raises(ForgeError, match=problem) as raised:
             forge.pull_requests(address.format(tmp_path))
         assert "hidden" not in str(raised.value)

@@ -147,7 +147,7 @@ def test_check_annotates_the_lines(world: World) -> None:
 def test_an_unknown_command_is_refused(world: World) -> None:
     status, printed = Action.with_inputs(world, command="updat").run()
     assert status == 2
-    assert "::error::there is no command updat; known are update, check, fleet" in printed
+    assert "::error::there is no command updat; choose from update, check, fleet" in printed
 
 
 def test_a_campaign(world: World) -> None:

@@ -144,7 +144,7 @@ def test_an_internal_error_writes_one_line_and_nothing_else() -> None:
     assert out.getvalue() == b""
     assert err.getvalue() == (
         "internal error, no file was changed: RuntimeError: a\\nbug; "
-        "please report it with what KRM_MERGE_DEBUG=1 adds: https://github.com/krm-merge/krm-merge/issues\n"
+        "please report it with the output of KRM_MERGE_DEBUG=1: https://github.com/krm-merge/krm-merge/issues\n"
     )
 
 
@@ -157,7 +157,7 @@ def test_memory_that_runs_out_is_no_fault_of_the_program() -> None:
     assert out.getvalue() == b""
     assert err.getvalue() == (
         f"out of memory for an input of {len(DATA)} bytes, no file was changed; "
-        "divide the input, or let krm-merge have more memory\n"
+        "split the input, or give krm-merge more memory\n"
     )
 
 

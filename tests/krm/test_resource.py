@@ -143,7 +143,7 @@ def test_the_kind_does_not_need_a_readable_item() -> None:
 BAD = {
     "twice": (
         b"- a: 1\n  a: 2\n  config.kubernetes.io/path: 'dir/a.yaml' # x\n",
-        "dir/a.yaml: .*a is there twice",
+        "dir/a.yaml: .*a appears twice",
         "dir/a.yaml",
     ),
     "not UTF-8": (b"- a: \xff\n", "not UTF-8", None),

@@ -91,11 +91,11 @@ def test_it_hides_what_it_names(sides: Path, where: str) -> None:
 @pytest.mark.parametrize(
     ("redaction", "problem"),
     [
-        ("{path: null}", "redact[0]: says nothing; give path, field, or the kind of a resource"),
-        ("{}", "redact[0]: says nothing; give path, field, or the kind of a resource"),
+        ("{path: null}", "redact[0]: is empty; give path, field, or the kind of a resource"),
+        ("{}", "redact[0]: is empty; give path, field, or the kind of a resource"),
         ("{path: 'a['}", "redact[0].path: cannot read the field path 'a[' at column 2"),
         ("{field: ''}", "redact[0].field is empty; "),
-        ("{pattern: a}", "redact[0].pattern is an unknown field; known are group, kind, namespace, name, path, field"),
+        ("{pattern: a}", "redact[0].pattern is an unknown field; choose from group, kind, namespace, name, path"),
     ],
 )
 def test_what_hides_nothing_is_refused(sides: Path, redaction: str, problem: str) -> None:
@@ -263,7 +263,7 @@ def test_a_choice_has_a_value_where_it_is_one_and_never_that_of_a_secret(
         ("a: [", "not valid YAML"),
         ("", "a mapping with rules, listKeys or redact is expected"),
         ("- rules\n", "a mapping with rules, listKeys or redact is expected"),
-        ("rule: []\n", "rule is an unknown field; known are rules, listKeys and redact"),
+        ("rule: []\n", "rule is an unknown field; choose from rules, listKeys and redact"),
         ("rules: [{onConflict: me}]\n", "rules[0].onConflict is 'me'"),
     ],
 )
@@ -325,7 +325,7 @@ resolutions:
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("a: [", "p.yaml: line 2, column 1: not valid YAML"), ("kind: A\n", "p.yaml is there and holds no MergePolicy")],
+    [("a: [", "p.yaml: line 2, column 1: not valid YAML"), ("kind: A\n", "p.yaml exists but holds no MergePolicy")],
 )
 def test_a_file_without_a_policy_takes_no_choices(text: str, problem: str) -> None:
     with pytest.raises(KrmMergeError, match=problem):

@@ -102,9 +102,9 @@ def test_among_texts_it_is_a_text(given_text: str, value: str) -> None:
     ("given_text", "reason"),
     [
         ("[1, 2", "not valid YAML"),
-        ("a: b", "a mapping, and a text or number is expected"),
-        ("- 1", "a list, and a text or number is expected"),
-        ({"a": 1}, "a mapping, and a text or number is expected"),
+        ("a: b", "a mapping, and a string or number is expected"),
+        ("- 1", "a list, and a string or number is expected"),
+        ({"a": 1}, "a mapping, and a string or number is expected"),
         ("", "no value"),
     ],
 )
@@ -121,7 +121,7 @@ def test_a_value_that_would_make_the_resource_wrong_is_refused() -> None:
     body = "      containers:\n      - name: web\n        volumeMounts:\n        - mountPath: /x\n          name: %s\n"
     session = of_texts(*(head + body % name for name in "abc"))
     identifier = session.open[0].id
-    with pytest.raises(RefusedChoiceError, match="would be wrong with this value"):
+    with pytest.raises(RefusedChoiceError, match="make the resource invalid"):
         session.choose([identifier], "value", "missing")
     session.choose([identifier], "value", "a")
 
@@ -138,7 +138,7 @@ def test_a_choice_that_a_place_does_not_have_is_refused() -> None:
         RefusedChoiceError, match="recognise cannot be chosen here; upstream, local, original, value can"
     ):
         session.choose([session.open[0].id], "recognise")
-    with pytest.raises(RefusedChoiceError, match="a value is given"):
+    with pytest.raises(RefusedChoiceError, match="value must be given"):
         session.choose([session.open[0].id], "local", "3")
 
 
@@ -274,7 +274,7 @@ def test_always_about_a_deletion_says_who_deletes() -> None:
 
 def test_always_needs_a_place_that_stays() -> None:
     session = of_texts("a\n", "b\n", "c\n", file="README.md")
-    with pytest.raises(RefusedChoiceError, match="cannot hold always"):
+    with pytest.raises(RefusedChoiceError, match="cannot be a rule"):
         session.choose([session.open[0].id], "local", always=True)
 
 

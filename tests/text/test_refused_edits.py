@@ -59,13 +59,13 @@ REFUSED = {
     ),
     "line breaks of YAML 1.1": (
         Edit("a: x\u2028  y\nb: 1\n").set("b", to=2),
-        "cannot edit a text with line breaks that only YAML 1.1 knows; replace them by newlines",
+        "cannot edit a string with line breaks that only YAML 1.1 has; replace them with newlines",
     ),
     "a key that YAML has no room for": (
         Edit("a: 1 # kept\n").add(key="k" * 2000, value=2),
         "cannot edit a key of more than 1000 characters; choose a shorter one",
     ),
-    "the root": (with_other_root(), "cannot edit a document whose root is another one"),
+    "the root": (with_other_root(), "cannot edit a document with another root"),
 }
 
 

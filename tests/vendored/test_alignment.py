@@ -84,7 +84,7 @@ def test_what_cannot_be_read_is_left_alone_and_reported() -> None:
     )
     assert done.files == {"a.yaml": stream(config_map("c", x="2"), broken), "b.yaml": config_map("b", x="2")}
     assert done.warnings[-1].startswith("deploy/a.yaml: line 7, column 11: not valid YAML")
-    assert done.warnings[-1].endswith("; what is broken in there stays as it is")
+    assert done.warnings[-1].endswith("; broken documents there stay as they are")
 
 
 def test_a_directory_of_upstream_that_cannot_be_read_is_refused() -> None:
@@ -154,7 +154,7 @@ def test_a_file_can_be_merged_with_directories() -> None:
 
 def test_a_directory_without_anything_of_upstream_is_reported() -> None:
     done = merge(config_map("a"), config_map("a", x="1"), {"own.yaml": config_map("mine")})
-    assert done.warnings[-1] == "deploy has none of the resources of new.yaml; look whether it is the right directory"
+    assert done.warnings[-1] == "deploy has none of the resources of new.yaml; check that it is the right directory"
 
 
 # ---- R7: one resource in two places ----------------------------------------------------------------------------------

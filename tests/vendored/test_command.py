@@ -80,7 +80,7 @@ def test_a_merge_into_a_recorded_directory_keeps_the_record_true(
     before = snapshot(place)
     assert call(["merge", "v2.yaml", "deploy", "--in-place"]) == 0
     assert snapshot(place) == before
-    assert capfd.readouterr().err == "no file changes\nnothing new: deploy has this version of upstream already\n"
+    assert capfd.readouterr().err == "no file changes\nnothing new: deploy already has this version of upstream\n"
 
 
 def test_a_refused_merge_writes_no_record(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -161,12 +161,12 @@ def test_a_vendorfile_that_a_package_brings_is_a_file_like_others(place: Path) -
 @pytest.mark.parametrize(
     ("arguments", "stdin", "code", "problem"),
     [
-        (["-", "deploy"], "", 3, "stdin is empty; look whether the command before it failed"),
+        (["-", "deploy"], "", 3, "stdin is empty; check whether the command before it failed"),
         (["v1.yaml", "-", "deploy"], "hello", 3, "stdin:1: the document is not a Kubernetes object"),
         (["v1.yaml", "v2.yaml", "none"], "", 3, "none: there is no such file or directory"),
         (["none.yaml", "deploy"], "", 3, "none.yaml: there is no such file or directory"),
-        (["v2.yaml", "deploy"], "", 3, "deploy has no Vendorfile that says which version of upstream it comes from"),
-        (["deploy", "deploy"], "", 3, "give that version, too: ORIGINAL UPSTREAM LOCAL"),
+        (["v2.yaml", "deploy"], "", 3, "deploy has no Vendorfile with the version of upstream that it comes from"),
+        (["deploy", "deploy"], "", 3, "also give that version: ORIGINAL UPSTREAM LOCAL"),
         (["/dev/null", "/dev/null", "deploy"], "", 3, "/dev/null holds no resources; all that deploy has"),
         (
             ["v1.yaml", "deploy", "deploy", "--record"],
@@ -175,7 +175,7 @@ def test_a_vendorfile_that_a_package_brings_is_a_file_like_others(place: Path) -
             "Vendorfile records one file, and UPSTREAM is a directory",
         ),
         (["v1.yaml", "v2.yaml", "v1.yaml", "--record"], "", 2, "--record is for a version in one file"),
-        (["v1.yaml", "v2.yaml", "deploy", "--version", "v2"], "", 2, "give --record, too"),
+        (["v1.yaml", "v2.yaml", "deploy", "--version", "v2"], "", 2, "also give --record"),
         (["deploy"], "", 2, "give ORIGINAL UPSTREAM LOCAL, or UPSTREAM LOCAL where LOCAL has a Vendorfile"),
         (["-", "-", "deploy"], "", 2, "only one file can be -"),
         (["v1.yaml", "v2.yaml", "deploy", "-o", "-"], "", 2, "-o - writes one merged file"),

@@ -103,7 +103,7 @@ def test_a_file_that_holds_something_else_is_not_overwritten() -> None:
     with pytest.raises(PackageError) as caught:
         merge(config_map("a"), stream(config_map("a"), config_map("b")), local)
     assert str(caught.value) == (
-        "configmap-b.yaml: upstream's new ConfigMap b belongs to this file, which holds something else; rename the file"
+        "configmap-b.yaml: upstream's new ConfigMap b belongs to this file, which has other contents; rename the file"
     )
 
 

@@ -97,7 +97,7 @@ def test_a_directory_with_resources_and_no_record_needs_an_original() -> None:
     with pytest.raises(PackageError) as refused:
         merge(None, V1, {"a.yaml": V1})
     assert str(refused.value) == (
-        "deploy has no Vendorfile that says which version of upstream it comes from; give that version, too: "
+        "deploy has no Vendorfile with the version of upstream that it comes from; also give that version: "
         "ORIGINAL UPSTREAM LOCAL"
     )
 
@@ -112,14 +112,14 @@ RECORD = first()["Vendorfile"]
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
-        ({"Vendorfile.original": None}, "deploy/Vendorfile: original Vendorfile.original is not there; restore it"),
+        ({"Vendorfile.original": None}, "deploy/Vendorfile: original Vendorfile.original does not exist; restore it"),
         ({"Vendorfile.original": V2}, "deploy/Vendorfile: original Vendorfile.original is not as recorded"),
         ({"Vendorfile": "a: [\n"}, "deploy/Vendorfile: line 2, column 1: not valid YAML"),
         ({"Vendorfile": "text\n"}, "deploy/Vendorfile: a Vendorfile is expected; remove the file, or restore it"),
         ({"Vendorfile": ""}, "deploy/Vendorfile: a Vendorfile is expected; remove the file, or restore it"),
         (
             {"Vendorfile": RECORD.replace("version: v1", "version: 1.2")},
-            "deploy/Vendorfile: version is 1.2; a text is expected",
+            "deploy/Vendorfile: version is 1.2; a string is expected",
         ),
         ({"Vendorfile": RECORD.replace("version: v1", "versoin: v1")}, "deploy/Vendorfile: versoin"),
         (

@@ -167,7 +167,7 @@ def configure(file: Path, kind: str) -> ResourceList:
     except TextError as error:
         raise PackageError(f"{file}: {error}") from None
     if not isinstance(root, MappingNode):
-        what = " is empty" if root is None else ": this is no map"
+        what = " is empty" if root is None else " is not a mapping"
         raise PackageError(f"{file}{what}; a {kind} functionConfig is expected")
     try:
         resource_list = ResourceList.with_config(text_of(root))

@@ -105,7 +105,7 @@ form = choice_option(
 def _with_known_suffixes(context: click.Context, option: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
     for file in files:
         if file.suffix not in FORMS:
-            raise click.BadParameter(f"{file}: the suffix says the form of a report; known are {', '.join(FORMS)}")
+            raise click.BadParameter(f"{file}: the suffix says the form of a report; choose from {', '.join(FORMS)}")
     return files
 
 

@@ -225,7 +225,7 @@ def show_recalled(records: Sequence[DecisionRecord], file: str = "") -> None:
 def show_conflicts_left(places: int, binary: Sequence[str]) -> None:
     """Says on stderr how many conflicts are left in the files; nothing where there are none."""
     for path in binary:
-        say(f"{path}: a binary file has no place for markers; ours is kept, look whether it is right")
+        say(f"{path}: a binary file cannot hold markers; ours is kept, check that it is right")
     if places:
         noun = "1 conflict is" if places == 1 else f"{places} conflicts are"
         say(f"{noun} left in the files between markers; edit them, then remove the markers")
@@ -364,7 +364,7 @@ def settle(host: Host[Any], labels: SideLabels, *, in_terminal: bool, no_browser
     if not host.is_saved:
         left = len(host.session.open)
         still = f"{left} still open; " if left else ""
-        reminder = "; what was chosen is kept: run the command again to go on" if host.session.steps else ""
+        reminder = "; your choices are kept: run the command again to continue" if host.session.steps else ""
         say(f"not saved: {still}nothing was changed{reminder}")
     return host.is_saved
 
@@ -383,7 +383,7 @@ def _ask(host: Host[Any], labels: SideLabels) -> None:
             say(str(error))
             answer = _read_answer("Save what was chosen earlier [y,z,q]? y saves it, z undoes the latest choice: ")
             if answer is None:
-                say("nobody answers; run the command again in a terminal, or without --terminal")
+                say("no answer on stdin; run the command again in a terminal, or without --terminal")
             if answer == "z":
                 host.undo()
             elif answer != "y":

@@ -38,7 +38,7 @@ from krm_merge.vendored.merging import FOR_ONE_FILE, Given, align_manifests
 from krm_merge.vendored.vendorfile import FILE, ManifestSource
 
 _ALL: Final = 3
-_EMPTY: Final = "stdin is empty; look whether the command before it failed"
+_EMPTY: Final = "stdin is empty; check whether the command before it failed"
 
 Writer: TypeAlias = Callable[[Tree, Changes], None]
 
@@ -89,7 +89,7 @@ def _refuse_partial(original: Tree, upstream: Tree, stream: bytes, before: bytes
         problem = f"stdin has {len(stream):,} bytes, and {len(before):,} were there before"
     else:
         return
-    raise RefusedError(f"{problem}; look whether all of it came, or give --allow-partial; nothing was written")
+    raise RefusedError(f"{problem}; check that it is complete, or use --allow-partial; nothing was written")
 
 
 def read_package_versions(package: str) -> tuple[Tree, Tree, tuple[str, str]]:
@@ -118,7 +118,7 @@ def upstream_and_lock(package: Tree, place: Path) -> tuple[Upstream, Lock | None
         raise PackageError(f"{place} has no Kptfile; name the directory of a package")
     kptfile = KptfileText(package[KPTFILE].data, str(place / KPTFILE))
     if kptfile.upstream is None:
-        raise PackageError(f"{kptfile.file} names no upstream in git; packages that `kpt pkg get` fetched have one")
+        raise PackageError(f"{kptfile.file} has no upstream in git; packages that `kpt pkg get` fetched have one")
     return kptfile.upstream, kptfile.lock
 
 
@@ -135,7 +135,7 @@ def record_upstream(sides: MergeSides, source: ManifestSource, *, is_requested: 
     if is_requested:
         raise click.UsageError("--record is for a version in one file, UPSTREAM, and a directory, LOCAL")
     if source != ManifestSource():
-        raise click.UsageError(f"{name} has no {FILE} that could hold it; give --record, too")
+        raise click.UsageError(f"{name} has no {FILE} that could hold it; also give --record")
     return {}
 
 

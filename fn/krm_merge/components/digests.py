@@ -309,7 +309,7 @@ def _assigned(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> I
 
 
 RULE = "C5"
-_KEPT = "it is kept. Write a known one"
+_KEPT = "it is kept. Replace it by a known one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,7 +354,7 @@ def replace_digests(
     edited = _with_hex(data, dict.fromkeys((ref.hex_start for ref in replaced), new[-HEX_LENGTH:]))
     after = [expected.get(ref, ref) for ref in occurrences]
     if list(map(_identity, references(edited, repositories))) != list(map(_identity, after)):
-        flaw = f"after the edit the references are not those expected; {path} is not changed"
+        flaw = f"the edit would change other references; {path} is not changed"
         return EditedFile(data, problems=(_problem("error", flaw),))
     problems += _elsewhere(edited, occurrences, {*identity.digests, *(ref.digest for ref in replaced)} - {new}, path)
     return EditedFile(edited, tuple(replaced), tuple(problems))
@@ -370,7 +370,7 @@ def _unclear(occurrences: Sequence[ImageReference], identity: ImageIdentity, pat
     for ref, *_ in unclear.values():
         message = (
             f"{ref.digest} of {ref.repository} in {path}:{ref.line} may belong to another Component whose image has "
-            f"this name; it is kept. Write a digest or a tag that only one of them has"
+            f"this name; it is kept. Use a digest or a tag that only one of them has"
         )
         yield _problem("warning", message)
 
@@ -398,13 +398,13 @@ def _choose(
         return [], [_problem("info", message)]
     if len(digests) > 1:
         message = (
-            f"{path}:{occurrences[0].line} holds {len(digests)} digests of {repository}, as a catalog of versions "
-            f"does, and it is unknown which to replace; the file is not changed. Exclude it (digest.exclude)"
+            f"{path}:{occurrences[0].line} holds {len(digests)} digests of {repository}, like a catalog of "
+            f"versions, and it is unclear which to replace; the file is not changed. Exclude it (digest.exclude)"
         )
         return [], [_problem("error", message)]
     unknown = group_by_key((ref.digest, ref) for ref in old if ref.digest not in known_digests)
     return replaceable, [
-        _problem("warning", f"{ref.digest} of {repository} in {path}:{ref.line} is not known to be of it; {_KEPT}")
+        _problem("warning", f"{ref.digest} of {repository} in {path}:{ref.line} is not a known digest of it; {_KEPT}")
         for ref, *_ in unknown.values()
     ]
 
@@ -433,6 +433,6 @@ def _elsewhere(data: bytes, occurrences: Sequence[ImageReference], stale: Collec
         if digest in stale and match.start() not in starts and digest not in first:
             first[digest] = data.count(b"\n", 0, match.start()) + 1
     return [
-        _problem("warning", f"{path}:{line} has {digest} outside of references to the image, too; it is kept there")
+        _problem("warning", f"{path}:{line} has {digest} outside references to the image too; it is kept there")
         for digest, line in first.items()
     ]

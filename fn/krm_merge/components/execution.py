@@ -341,7 +341,7 @@ class _Run:
         if not has_name:
             where = "" if "." in plan.contexts else f" below {', '.join(plan.contexts)}"
             names = ", ".join(edit.repositories) or edit.image
-            self.report("warning", "C5", f"no file{where} names {names} by digest; is digest.files right?")
+            self.report("warning", "C5", f"no file{where} names {names} by digest; check digest.files")
         if not changes:
             return commit
         name = edit.component.name

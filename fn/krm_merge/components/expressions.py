@@ -34,9 +34,9 @@ def _check(text: str) -> None:
         if character in "([{":
             opened.append(character)
         elif character in "\"'" or (character in _BRACKETS and (not opened or opened.pop() != _BRACKETS[character])):
-            raise CelError(f"{character} has no counterpart")
+            raise CelError(f"{character} is unbalanced")
     if opened:
-        raise CelError(f"{opened[-1]} has no counterpart")
+        raise CelError(f"{opened[-1]} is unbalanced")
 
 
 _UPDATED = r'updatedComponentIs\("(?:[^"\\]|\\.)*"\)'
@@ -46,7 +46,7 @@ _OURS = re.compile(rf"(?:\((?P<theirs>.*?)\n?\) && \()?{_UPDATED}(?: \|\| {_UPDA
 def release_condition(theirs: str, names: Iterable[str]) -> str:
     """An expression that releases these Components if the existing expression, if any, holds too.
 
-    Raises CelError where a bracket or quote of the existing expression has no counterpart.
+    Raises CelError where a bracket or quote of the existing expression is unbalanced.
     """
     ours = " || ".join(f"updatedComponentIs({json.dumps(name)})" for name in names)
     if not theirs:

@@ -76,10 +76,10 @@ def incomplete_components(graph: Graph, history: History) -> Iterator[Result]:
     """
     for key in graph.order:
         if not graph.components[key].repository and graph.role(key) != "independent":
-            message = f"{key} names no repository, so it gets and triggers no pull requests; set {_REPOSITORY}"
+            message = f"{key} has no repository, so it gets and triggers no pull requests; set {_REPOSITORY}"
             yield finding("warning", "CR21", message, key, _REPOSITORY)
         if graph.dependants(key) and not history.image_names(key):
-            message = f"{key} names no image, and no build does, so its dependants get no digests; set {_IMAGE}"
+            message = f"{key} has no image, nor do its builds, so its dependants get no digests; set {_IMAGE}"
             yield finding("warning", "C5", message, key, _IMAGE)
 
 
@@ -270,7 +270,7 @@ def build_graph(
             edges.add(edge)
     graph = replace(without_edges, edges=frozenset(edges))
     for circle in graph.circles:
-        message = f"these Components depend on each other in a circle: {' -> '.join(map(str, [*circle, circle[0]]))}"
+        message = f"these Components depend on each other in a cycle: {' -> '.join(map(str, [*circle, circle[0]]))}"
         findings.append(finding("error", "CR3", message, circle[0]))
     # An edge that both its ends declare has a finding for each.
     different = {(component_of(result), result.rule, result.message): result for result in findings}

@@ -47,7 +47,7 @@ class CampaignTarget:
 
 @dataclass(frozen=True, slots=True)
 class CampaignUpstream:
-    """The version that all targets take."""
+    """The version that all targets are updated to."""
 
     repository: str
     directory: str

@@ -52,15 +52,15 @@ def _like(match: Callable[[str], object], problem: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-_IsShare = _like(_SHARE.fullmatch, "a share like 10% is expected")
-_IsBranch = _like(_BRANCH.fullmatch, "git knows no branch of such a name")
+_IsShare = _like(_SHARE.fullmatch, "a percentage such as 10% is expected")
+_IsBranch = _like(_BRANCH.fullmatch, "this is not a valid name of a git branch")
 _IsAuthor = _like(_AUTHOR.fullmatch, "a name and an address are expected, like: Name <mail@example.com>")
 Share = Annotated[str, _IsShare, Field(json_schema_extra={"pattern": f"^{_SHARE.pattern}$"})]
 Count = Annotated[int, Field(ge=1)]
 
 
 class UpstreamModel(StrictModel):
-    """The version that all targets take."""
+    """The version that all targets are updated to."""
 
     repo: str = Field(min_length=1, description="The repository of the upstream package.")
     directory: str = Field("/", description="The directory of the package in it; `/` for every package in it.")
@@ -68,11 +68,11 @@ class UpstreamModel(StrictModel):
 
 
 class SelectionModel(StrictModel):
-    """Where targets were looked for. `targets.yaml` holds what was found, and decides."""
+    """Where targets were searched. `targets.yaml` holds what was found, and decides."""
 
     workingTree: str | None = Field(None, description="The working tree that the targets are directories of.")
     packages: list[str] = Field(default_factory=list, description="Patterns of directories of the working tree.")
-    from_: str | None = Field(None, alias="from", description="Only packages that are at this version of upstream.")
+    from_: str | None = Field(None, alias="from", description="Only packages at this version of upstream.")
 
 
 class CampaignPolicyModel(StrictModel):
@@ -92,10 +92,10 @@ class CampaignPolicyModel(StrictModel):
 class GateModel(StrictModel):
     """What has to be so of a wave before the next one is published."""
 
-    merged: Share = Field("100%", description="The share of its pull requests that is merged.")
-    closed: int = Field(0, ge=0, description="How many of them may be closed without being merged.")
+    merged: Share = Field("100%", description="The share of its pull requests that must be merged.")
+    closed: int = Field(0, ge=0, description="How many of them may be closed without a merge.")
     checks: Literal["passed"] | None = Field(
-        None, description="With `passed`, the checks of those that are neither merged nor closed have passed."
+        None, description="With `passed`, the checks of open ones must have passed."
     )
 
 
@@ -106,7 +106,7 @@ class WaveModel(StrictModel):
     """A wave with a gate of its own."""
 
     targets: Count | Share | Literal["rest"] = Field(description="Its targets: 5, 10% or rest.")
-    gate: GateModel = Field(description="What has to be so of this wave before the next one is published.")
+    gate: GateModel = Field(description="What must be true of this wave before the next one is published.")
 
 
 class PublishModel(StrictModel):
@@ -128,12 +128,12 @@ class PublishModel(StrictModel):
     gate: GateModel = Field(_USUAL_GATE, description="The gate of waves without one.")
     split: Split | None = Field(
         None,
-        description="Of a working tree, what has a pull request of its own: each package, or each directory at its "
-        "top; by default there is one for all.",
+        description="In a working tree, what gets a pull request of its own: each package, or each "
+        "top-level directory; by default one pull request has all.",
     )
     labels: list[str] | None = Field(None, description="Labels of new pull requests.")
-    maxOpen: Count | None = Field(None, description="How many pull requests are open at most.")
-    perHour: Count = Field(400, description="Changing calls an hour to one host.")
+    maxOpen: Count | None = Field(None, description="The maximum number of open pull requests.")
+    perHour: Count = Field(400, description="The maximum number of changes per hour on one host.")
 
     def to_publishing(self, name: str) -> Publishing:
         """How the results of a campaign of this name are published."""
@@ -157,9 +157,9 @@ class MergeCampaign(DocumentModel):
     """One upstream, many packages, one command: all of them take a version."""
 
     kind: Literal["MergeCampaign"]
-    upstream: UpstreamModel = Field(description="The version that all targets take.")
+    upstream: UpstreamModel = Field(description="The version that all targets are updated to.")
     selection: SelectionModel = Field(
-        default_factory=lambda: SelectionModel.model_validate({}), description="Where targets were looked for."
+        default_factory=lambda: SelectionModel.model_validate({}), description="Where targets were searched."
     )
     policy: CampaignPolicyModel = CampaignPolicyModel(onConflict=None, functionIdentity="smart", listKeys=[])
     message: str = Field(
@@ -175,12 +175,12 @@ class TargetModel(StrictModel):
 
     directory: str | None = Field(None, min_length=1, description="The directory, relative to the working tree.")
     repository: str | None = Field(None, min_length=1, description="The address of the repository.")
-    branch: str | None = Field(None, description="The branch of the repository; by default its own.")
+    branch: str | None = Field(None, description="The branch of the repository; by default its default branch.")
     packages: list[str] = Field(
         default_factory=list,
-        description="The packages in it; without any, all that follow the upstream.",
+        description="The packages in it; by default all that follow the upstream.",
     )
-    at: str | None = Field(None, description="The version that it was at when it was found.")
+    at: str | None = Field(None, description="The version that it had when it was found.")
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
@@ -245,7 +245,7 @@ class CampaignDirectory:
     def write(self, campaign: MergeCampaign, targets: list[CampaignTarget]) -> None:
         """Writes a new campaign. Raises PackageError where there is one already."""
         if (self.path / CAMPAIGN_FILE).exists():
-            raise PackageError(f"{self.path / CAMPAIGN_FILE} is there already; name another directory, or remove it")
+            raise PackageError(f"{self.path / CAMPAIGN_FILE} already exists; choose another directory, or remove it")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -287,9 +287,9 @@ class CampaignDirectory:
             if not target.is_repository and tree is None:
                 raise PackageError(f"{place} is a directory, and selection.workingTree in {CAMPAIGN_FILE} is missing")
             if any(part == ".." for name in (entry.directory or "", *entry.packages) for part in name.split("/")):
-                raise PackageError(f"{place} leads out of the working tree")
+                raise PackageError(f"{place} is outside the working tree")
             if target.name in targets:
-                raise PackageError(f"{place}: {target.name} is there twice; remove one of them")
+                raise PackageError(f"{place}: {target.name} appears twice; remove one of them")
             targets[target.name] = target
         return targets
 
@@ -306,7 +306,7 @@ class CampaignDirectory:
         with place.open("a+") as handle:
             if not locked_soon(handle.fileno(), fcntl):
                 handle.seek(0)
-                raise UnavailableError(f"{self.path}: {_holder(handle.read())}; wait for its end")
+                raise UnavailableError(f"{self.path}: {_holder(handle.read())}; wait until it ends")
             try:
                 handle.truncate(0)
                 json.dump({"process": os.getpid(), "host": socket.gethostname()}, handle)
@@ -327,9 +327,9 @@ class CampaignDirectory:
 def _holder(text: str) -> str:
     try:
         holder = json.loads(text)
-        return f"process {holder['process']} on {holder['host']} is at work on this campaign"
+        return f"process {holder['process']} on {holder['host']} is working on this campaign"
     except (ValueError, KeyError, TypeError):
-        return "another process is at work on this campaign"
+        return "another process is working on this campaign"
 
 
 def _target(model: TargetModel) -> CampaignTarget:

@@ -170,7 +170,7 @@ class GroupStep:
         """The step again. Raises ValueError, TypeError or LookupError."""
         written = value["choices"]
         if not isinstance(written, list):
-            raise TypeError("choices is expected to be a list")
+            raise TypeError("choices must be a list")
         return cls(tuple(map(_choice, written)))
 
 
@@ -245,7 +245,7 @@ class GroupSession(ConflictSession[GroupStep]):
     def _group(self, identifier: str) -> Group:
         group = next((group for group in self._groups.values() if group.id == identifier), None)
         if group is None:
-            raise RefusedChoiceError(f"there is no group {identifier!r} here; ask for the report again")
+            raise RefusedChoiceError(f"there is no group {identifier!r} here; request the report again")
         return group
 
     def _record(self, group: Group) -> DecisionRecord:
@@ -291,7 +291,7 @@ class GroupSession(ConflictSession[GroupStep]):
     def save(self) -> Saved:
         """The `policy.yaml` with what was chosen. Raises NotSettledError where that is nothing, and KrmMergeError."""
         if not self.can_save:
-            raise NotSettledError("nothing is chosen; choose for at least one group, then save")
+            raise NotSettledError("nothing was chosen; choose for at least one group, then save")
         resolutions: list[dict[str, Value]] = []
         rules: list[dict[str, Value]] = []
         dropped: list[dict[str, Value]] = []

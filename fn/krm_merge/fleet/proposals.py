@@ -132,9 +132,9 @@ class Proposer:
             if is_ours or _is_merged(remote.url, head, branch):
                 return
         except GitError as error:
-            raise NotPublishedError(f"{branch} cannot be looked at: {error}") from None
+            raise NotPublishedError(f"{branch} cannot be read: {error}") from None
         raise NotPublishedError(
-            f"{branch} has the commit {head[:12]} of somebody else, which is kept; merge it or remove the branch"
+            f"{branch} has the commit {head[:12]} of somebody else, which is kept; merge it, or remove the branch"
         )
 
     def request(self, proposal: RequestProposal, onto: str, mark: Mark, body: str) -> int:
@@ -147,10 +147,10 @@ class Proposer:
         if number:
             existing = forge.pull_request(address, number)
             if existing is None or existing.state != "open":
-                raise NotPublishedError(f"#{number} ended meanwhile; publish again")
+                raise NotPublishedError(f"#{number} was closed or merged meanwhile; publish again")
             if existing.source_branch != proposal.branch:
                 was = f"#{number} is from the branch {existing.source_branch}"
-                raise NotPublishedError(f"{was}, and {proposal.branch} is pushed now; close it, and publish again")
+                raise NotPublishedError(f"{was}, but {proposal.branch} is pushed now; close it, and publish again")
             pull = existing
         elif self.is_dry_run:
             return 0

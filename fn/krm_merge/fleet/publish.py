@@ -54,12 +54,12 @@ class WaveState:
     def obstacle(self, gate: Gate) -> str:
         """Why the next wave has to wait, '' where it need not."""
         if self.closed > gate.closed:
-            return f"{self.closed} of {self.name} closed or taken back; {gate.closed} may be (gate.closed)"
+            return f"{self.closed} of {self.name} closed or reverted; {gate.closed} may be (gate.closed)"
         of = self.published + self.to_publish
         if self.unknown:
-            return f"{self.unknown} of {self.name} cannot be seen: the forge does not show their pull requests"
+            return f"{self.unknown} of {self.name} are unknown: the forge does not show their pull requests"
         if self.merged * 100 < int(gate.merged.rstrip("%")) * of:
-            return f"{self.merged} of {of} of {self.name} merged; {gate.merged} are to be"
+            return f"{self.merged} of {of} of {self.name} merged; {gate.merged} must be (gate.merged)"
         if gate.checks and self.unchecked + self.to_publish:
             return f"the checks of {self.unchecked + self.to_publish} of {of} of {self.name} have not passed"
         return ""
@@ -243,7 +243,7 @@ class Publisher:
                 continue
             if self.with_requests and not _open_request(entry):
                 if most is not None and self._open >= most:
-                    self.obstacle = f"{self._open:,} pull requests are open, and no more may be (publish.maxOpen)"
+                    self.obstacle = f"{self._open:,} pull requests are open, the most that publish.maxOpen allows"
                     return
                 self._open += 1
             yield target, entry
@@ -406,7 +406,7 @@ class Withdrawal(Publisher):
             try:
                 pull = self.forge_of(address).pull_request(address, number)
                 if pull is None:
-                    raise ForgeError(f"#{number} is not shown; correct the address, or give the token access to it")
+                    raise ForgeError(f"#{number} is not readable; correct the address, or give the token access")
                 rows = self._end(pull, members, comment, states)
             except (KrmMergeError, OSError) as error:
                 message = self.hosts.note_failure(_host_of(address), members[0].target, error)
@@ -459,7 +459,7 @@ class Withdrawal(Publisher):
         forge, address = self.forge_of(request.address), request.address
         branch = f"{pull.source_branch}{_ROLLBACK}"
         title = f"Roll back #{pull.number}: {pull.title}"
-        body = comment or f"Takes back what #{pull.number} merged. Its version is not proposed again; the next one is."
+        body = comment or f"Reverts #{pull.number}. Its version is not proposed again, but the next one is."
         with temporary_directory() as directory:
             remote = remote_at(address, Path(directory, "store.git"))
             remote.refresh()

@@ -78,7 +78,7 @@ def default_branch(address: str) -> str:
     """The branch that a repository calls its own. Raises GitError."""
     _, branch = _refs_of(address, ref_of(""))
     if not branch:
-        raise GitError(f"{address} has no branch of its own; name one in targets.yaml")
+        raise GitError(f"{address} has no default branch; name one in targets.yaml")
     return branch
 
 

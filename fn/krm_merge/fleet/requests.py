@@ -49,7 +49,7 @@ class Hosts:
         """Whether a host may be asked to show more: half of the requests that it grants are for publishing."""
         if left is None or left * 2 >= self._granted.setdefault(host, left):
             return True
-        self._shares[host] = f"half of what {host} may be asked in this hour was used to look; run it again then"
+        self._shares[host] = f"reading used half of the requests that {host} allows per hour; run it again in an hour"
         return False
 
     def is_paused(self, host: str) -> bool:
@@ -64,7 +64,7 @@ class Hosts:
         """Notes a problem. Returns the message about the target, '' where the host only asked to wait."""
         if isinstance(error, UnavailableForgeError) and error.until is not None:
             until = f"{datetime.fromtimestamp(error.until, UTC):%Y-%m-%d %H:%M:%SZ}"
-            self._paused[host] = f"{host} has had all that it takes until {until}; run it again then"
+            self._paused[host] = f"{host} accepts no more requests until {until}; run it again then"
             self.is_limited = True
             return ""
         message = line(str(error))
@@ -74,7 +74,7 @@ class Hosts:
             count = count + 1 if before == text else 1
             self._latest[host] = text, count
             if host and count >= _most_of(error):
-                what = f"said the same of {count} targets in a row" if count > 1 else "refuses all requests"
+                what = f"gave the same error for {count} targets in a row" if count > 1 else "refuses all requests"
                 self._paused[host] = f"{host} {what}; correct that, and run it again"
         return about_target(message, target)
 
@@ -106,7 +106,7 @@ def body_of_tree(packages: Sequence[str], conflicts: Iterable[tuple[str, TargetC
         lines += [f"### Left out: {quantity(len(left_out), 'package')} with conflicts", "", *_table(groups_of(is_open))]
     if decided:
         settled = [*groups_of(decided), *groups_of(decided, decided=True)]
-        lines += ["### Both sides changed these; look at what they are now", "", *_table(settled)]
+        lines += ["### Both sides changed these; review their values", "", *_table(settled)]
     return "\n".join([*lines, f"### {quantity(len(packages), 'package')}", "", *(f"- {name}" for name in packages)])
 
 
@@ -221,7 +221,7 @@ class RequestChecks:
         for request in missing:
             pull = self.forge_of(address).pull_request(address, request.number)
             if pull is None:
-                raise ForgeError(f"#{request.number} is not shown; correct the address, or give the token access to it")
+                raise ForgeError(f"#{request.number} is not readable; correct the address, or give the token access")
             rows.append(_as_it_is(request, pull, now()))
         rows = [self._with_checks(self._with_reverse(row)) for row in rows]
         self.seen.add(entry.target)

@@ -114,7 +114,7 @@ class Supervisor:
                     continue
                 done, _ = wait(running, timeout=self._patience(), return_when=FIRST_COMPLETED)
                 if any(future.cancelled() for future in done):
-                    raise UnavailableError("the scheduler is gone; run again to go on")
+                    raise UnavailableError("the connection to the scheduler was lost; run again to continue")
                 broken = [future for future in done if isinstance(future.exception(), BrokenExecutor)]
                 for future in done.difference(broken):
                     yield from self._end(running.pop(future), future)
@@ -158,7 +158,7 @@ class Supervisor:
             job = waiting.popleft()
             host = self._hosts.get(self.host_of(job.target))
             if host is not None and host.pauses > 1:
-                message = f"{self.host_of(job.target)} did not answer others; run again when it does"
+                message = f"{self.host_of(job.target)} did not answer for other targets; run again when it does"
                 yield TargetOutcome(job.target, "failed", message, "transient")
             elif host is not None and host.until > now:
                 self._postpone(job, host.until)
@@ -210,7 +210,7 @@ class Supervisor:
                 self._crashes[job.target] += 1
                 self.crashed(job.target)
             if self._crashes[job.target] >= MOST_CRASHES:
-                killed = f"it ended its worker or took too long, {self._crashes[job.target]} times"
+                killed = f"it crashed its worker or timed out {self._crashes[job.target]} times"
                 yield TargetOutcome(job.target, "failed", f"{killed}{f': {why}' if why else ''}; set aside", "poison")
             else:
                 self._suspects.append(job)
@@ -379,7 +379,7 @@ def current_settings(
         settings = settings_of(campaign, directory)
         if not allows_older and settings.commit != before.commit and _seconds(settings.date) < _seconds(before.date):
             moved = f"{ref} was at {before.commit[:12]} in the last run, and is at {settings.commit[:12]} now"
-            raise PackageError(f"{moved}, which is older; if that is meant: krm-merge fleet run --allow-older")
+            raise PackageError(f"{moved}, which is older; to update to it anyway: krm-merge fleet run --allow-older")
     except UnavailableError:
         raise
     except PackageError as error:

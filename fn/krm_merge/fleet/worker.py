@@ -299,8 +299,8 @@ class Processes:
 
 _PROGRAM = "krm-merge"
 _SECONDS_TO_CONNECT = "30s"
-_REMEDY = "this is {}: install the same on all workers"
-_GO_ON = "run again to go on"
+_REMEDY = "this is {}; install the same version on all workers"
+_GO_ON = "run again to continue"
 _LOGS = ("distributed", "distributed.client", "asyncio")
 """They trace every lost connection on stderr; what it means is reported once, in our words."""
 _BATCH = 25
@@ -362,7 +362,7 @@ def dask_engine(scheduler: str, *, is_insecure: bool = False) -> Iterator[Dask]:
     try:
         from distributed import Client
     except ModuleNotFoundError as error:
-        raise KrmMergeError(f"dask needs more: pip install '{_PROGRAM}[fleet]' ({error.name} is missing)") from None
+        raise KrmMergeError(f"dask is not installed: pip install '{_PROGRAM}[fleet]' (no {error.name})") from None
     for name in _LOGS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
@@ -381,8 +381,8 @@ def check_address(scheduler: str, *, is_insecure: bool = False) -> None:
         raise KrmMergeError(f"{scheduler}: the address of a scheduler is expected, like tls://scheduler:8786")
     if parts.scheme == "tcp" and not is_insecure and not _is_loopback(parts.hostname):
         raise KrmMergeError(
-            f"{scheduler}: anybody who reaches it can run anything on the workers; use tls://, or --insecure in a "
-            "network of your own"
+            f"{scheduler}: anyone who can reach it can run code on the workers; use tls://, or "
+            "--insecure in a private network"
         )
 
 

@@ -24,7 +24,7 @@ from krm_merge.git.store import NewCommit, Remote, Store
 from krm_merge.packages import CommittedFiles, Directory
 
 _DIFFERING: Final = (
-    "what is committed here is not what origin's own branch has; bring them together (git pull, git push), and run the "
+    "the commits here differ from those of origin's branch; synchronise them (git pull, git push), and run the "
     "campaign again"
 )
 

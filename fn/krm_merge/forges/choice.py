@@ -138,7 +138,7 @@ def _kind_of(host: str, others: Kind | Literal[""]) -> Kind:
     if kind := others or by_name:
         return kind
     kinds = ", ".join(_VARIABLES)
-    raise ForgeError(f"{host}: its name does not say which forge it runs; add --forge {host}=KIND, one of {kinds}")
+    raise ForgeError(f"{host}: its name does not show which forge it runs; add --forge {host}=KIND, one of {kinds}")
 
 
 def _of_environment() -> dict[str, NamedHost]:

@@ -44,9 +44,7 @@ def path_on(host: str, url: str, *, nested: bool = False) -> str:
     parts = path.split("/")
     is_path = len(parts) >= 2 if nested else len(parts) == 2
     if host_of(url) != host or not is_path or not all(_NAME.fullmatch(part) and part.strip(".") for part in parts):
-        raise ForgeError(
-            f"{address} is no repository of {host}; correct its address to be like https://{host}/OWNER/NAME"
-        )
+        raise ForgeError(f"{address} is not a repository of {host}; use an address like https://{host}/OWNER/NAME")
     return path
 
 

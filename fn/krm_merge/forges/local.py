@@ -109,7 +109,7 @@ class BareRepository:
     def at(cls, url: str) -> BareRepository:
         """The repository at a path or a file:// URL. Raises ForgeError if there is none."""
         if not url:
-            raise ForgeError("an empty text is no repository; name a bare git repository")
+            raise ForgeError("the address is empty; give the path of a bare git repository")
         path = unquote(url.removeprefix("file://").removeprefix("localhost")) if url.startswith("file://") else url
         for directory in (Path(path).absolute(), Path(f"{path.rstrip('/')}.git").absolute()):
             # .git belongs to a working tree, which would not be updated with its branch.
@@ -342,7 +342,7 @@ class LocalForge(Forge):
                     return pull
             source, target = place.commit_of(source_branch, branches), place.commit_of(target_branch, branches)
             if place.merge_base(target, source) == source:
-                raise place.error(f"{source_branch} has no commits that {target_branch} does not have; push some first")
+                raise place.error(f"{source_branch} has no commits that {target_branch} lacks; push some first")
             opened = ForgePullRequest(
                 max((record.pull.number for record in records), default=0) + 1,
                 source_branch,
@@ -408,7 +408,7 @@ class LocalForge(Forge):
             source = place.commit_of(pull.source_branch, branches)
             target = place.commit_of(pull.target_branch, branches)
             if place.merge_base(target, source) == source:
-                raise place.error(f"pull request #{number} has nothing that {pull.target_branch} does not have")
+                raise place.error(f"pull request #{number} has no commits that {pull.target_branch} lacks")
             changed = place.changes_of(record, branches)
             with place.git_errors() as store:
                 commit = LocalMerge(store, self._author, at or datetime.now(UTC)).commit_merge(

@@ -52,8 +52,8 @@ def _run(resource_list: ResourceList) -> None:
     if kind not in KINDS:
         kinds = ", ".join(KINDS)
         resource_list.results.error(
-            f"functionConfig: {field} is {quoted(kind) or 'missing'}; "
-            f"known are {kinds}, or ConfigMap with data.function",
+            f"functionConfig: {field} is {quoted(kind) or 'missing'}; choose from {kinds}, or "
+            "ConfigMap with data.function",
             path=field,
         )
         return

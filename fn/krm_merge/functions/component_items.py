@@ -154,7 +154,7 @@ def _read_item(item: Resource, component_items: ComponentItems, results: Results
             component_items.components[component.key] = component
             component_items.resources[component.key] = item
             for path, written in misspelt(value):
-                message = f"{path}: this field is not read; write dependencies as {written}"
+                message = f"{path}: this field is not read; declare dependencies as {written}"
                 warn_of(item, message, "CR1", component.key, results, path)
         case "NudgeConfig" if group in GROUPS:
             component_items.nudges += read_nudges(value)

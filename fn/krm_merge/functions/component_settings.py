@@ -80,7 +80,7 @@ def report_ignored_nudges(component_items: ComponentItems, results: Results) -> 
         ignored = [name for name in names if (key.name, name) not in obeyed[key.namespace]]
         if ignored:
             nudged = join_names(ignored)
-            message = f"Konflux ignores that it nudges {nudged}, because there is a NudgeConfig without this edge"
+            message = f"Konflux ignores its nudging of {nudged}, because there is a NudgeConfig without this edge"
             warn_of(item, f"{message}; add the edge to it", "C10", key, results)
 
 
@@ -207,7 +207,7 @@ def _release_plans(component_items: ComponentItems, graph: Graph, edits: ValueEd
             edits.set_text(item, place, expression)
         _remember(item, None if theirs is None else json.dumps(theirs or None, ensure_ascii=False), edits)
         if application.untested:
-            condition = ", if its previous expression is true, too" if theirs else ""
+            condition = ", if its previous expression is also true" if theirs else ""
             edits.report(item, "info", "CR16", f"releases only {join_names(application.tested)}{condition}")
         else:
             edits.report(item, "info", "CR6", f"its expression is {'restored' if expression else 'removed'}")

@@ -121,7 +121,7 @@ def is_made(declaration: PipelineMerge, resource_list: ResourceList) -> bool:
     kptfile = own_kptfile(resource_list, declaration.package)
     if kptfile is None:
         resource_list.results.error(
-            f"{KPTFILE}: not among the items, so that the merge would undo later edits at every render; add "
+            f"{KPTFILE}: not among the items, so every render would undo later edits; add "
             f"`kind: {KPTFILE}` to the selectors of the function",
             file=KPTFILE,
         )
@@ -129,7 +129,7 @@ def is_made(declaration: PipelineMerge, resource_list: ResourceList) -> bool:
     if not declaration.is_made(kptfile):
         return False
     resource_list.results.info(
-        f"{KPTFILE}: {declaration.file} was merged before, as the condition {CONDITION} says; nothing to do",
+        f"{KPTFILE}: {declaration.file} was already merged, as the condition {CONDITION} says; nothing to do",
         file=KPTFILE,
         rule="K7",
     )
@@ -195,7 +195,7 @@ def follow_upstream(kptfile: Resource, lock: Lock) -> str:
     kptfile.settle(kptfile.data())
     upstream = upstream_in(kptfile.root)
     if upstream is None or (upstream.repository, upstream.directory) != (lock.repository, lock.directory):
-        return "names another upstream than the functionConfig; upstream and upstreamLock are left as they are"
+        return "has another upstream than the functionConfig; upstream and upstreamLock are not changed"
     follow_version(kptfile, lock.ref, lock)
     kptfile.settle(kptfile.data())
     return ""

@@ -250,7 +250,7 @@ def report_renames(items: Sequence[Resource], changes: Iterable[Renamed], result
             first, last = same_identity[0], same_identity[-1]
             files = " and ".join(dict.fromkeys(holder.file or "an item without a file" for holder in same_identity))
             message = (
-                f"{change.was}: {change.by} renames it to {first.ref}, of which there would be {len(same_identity)} "
+                f"{change.was}: {change.by} renames it to {first.ref}, and there would be {len(same_identity)} "
                 f"(in {files}); choose another name, or remove the other one first"
             )
             results.error(message, resource=first.ref, file=last.file, rule="P9")
@@ -349,13 +349,13 @@ def with_identity(after: Object, before: Object, *, keeps_name: bool, keeps_kind
     for name in ("apiVersion", "kind"):
         result = _set(result, name, before) if keeps_kind else result
         if not isinstance(result.get(name), str):
-            raise PatchError("a text is expected", (name,))
+            raise PatchError("a string is expected", (name,))
     metadata_before = _map(before, "metadata", ())
     metadata = _map(result, "metadata", ())
     for name in ("name", "namespace"):
         metadata = _set(metadata, name, metadata_before) if keeps_name else metadata
         if not _is_text(metadata, name) and _is_text(metadata_before, name):
-            raise PatchError("a text is expected", ("metadata", name))
+            raise PatchError("a string is expected", ("metadata", name))
     _map(metadata, "annotations", ("metadata",))
     # P5: without its path kpt would treat the object as new, with another path it would move its file.
     return with_bookkeeping({**result, "metadata": metadata} if metadata else result, before)
@@ -385,7 +385,7 @@ def _map(value: Object, name: str, path: tuple[str, ...]) -> Object:
     if content is None:
         return {}
     if not isinstance(content, dict):
-        raise PatchError("a map is expected", (*path, name))
+        raise PatchError("a mapping is expected", (*path, name))
     return content
 
 

@@ -298,8 +298,8 @@ def _declaration(resource_list: ResourceList) -> PipelineMerge | None:
     declaration = read_declaration(resource_list)
     if declaration is None:
         resource_list.results.info(
-            "functionConfig: no file of the package that declares it, so this merge runs at every render and would "
-            "undo later local edits of what upstream changed; put it into a file and name that as configPath (K7)"
+            "functionConfig: it is not in a file of the package, so this merge runs at every render and would undo "
+            "later local edits of what upstream changed; put it into a file, and set configPath to that file (K7)"
         )
     return declaration
 

@@ -373,7 +373,7 @@ class _Reader:
                 if member.place in seen:
                     what = "two root Kptfiles" if member.place == KPTFILE else "two Kptfiles"
                     where = "the items" if name == "local" else f"functionConfig: {name}"
-                    results.error(f"{member.file}: {where} hold {what}; each package has one", file=member.file)
+                    results.error(f"{member.file}: {where} hold {what}; a package has only one", file=member.file)
                 seen.add(member.place)
         for name, side in (("original", sides.original), ("upstream", sides.upstream)):
             if not side.kptfile_members and not (sides.original.others and sides.upstream.others):
@@ -442,4 +442,4 @@ def _flaw(root: Node) -> str:
         return flaw
     assert isinstance(root, MappingNode)
     place = place_of(Resource.from_tree(root).annotations, None) or ""
-    return f"has the path {place}, which leads out of the package" if place.startswith(("../", "/")) else ""
+    return f"has the path {place}, which is outside the package" if place.startswith(("../", "/")) else ""

@@ -67,7 +67,7 @@ class PatchTarget(StrictModel):
     name: str | None = Field(None, description="Name.")
     namespace: str | None = Field(None, description="Namespace.")
     labelSelector: str | None = Field(None, description="Label selector, e.g. `app=web,tier!=db,env in (a, b),!old`.")
-    annotationSelector: str | None = Field(None, description="The same for annotations.")
+    annotationSelector: str | None = Field(None, description="Annotation selector, in the same form.")
 
 
 class PatchOptions(StrictModel):
@@ -84,9 +84,7 @@ class PatchModel(StrictModel):
         None, description="What it patches; a strategic merge patch may name its object instead."
     )
     patch: str | None = Field(None, description="The patch as YAML or JSON text.")
-    path: str | None = Field(
-        None, description="Instead of `patch`: the file of an item of the package that is the patch."
-    )
+    path: str | None = Field(None, description="Instead of `patch`: the file in the package that holds the patch.")
     type: Literal["strategic", "merge", "json"] | None = Field(
         None, description="strategic merge patch (the default for a mapping), RFC 7386, or RFC 6902 (for a list)."
     )
@@ -121,7 +119,7 @@ class DigestModel(StrictModel):
     """Where digests are replaced."""
 
     files: list[str] = Field(
-        default_factory=list, description="Globs of files to look at, from the root of the repository."
+        default_factory=list, description="Globs of files to search, from the root of the repository."
     )
     exclude: list[str] = Field(default_factory=list, description="Globs of files that are not searched.")
 
@@ -129,8 +127,8 @@ class DigestModel(StrictModel):
 class _ComponentChoices(StrictModel):
     mode: Literal["validate", "configure", "plan", "simulate"] = Field(
         "plan",
-        description="Check the graph; write what makes today's Konflux follow it; plan pull requests; or also simulate "
-        "the snapshots, tests and releases that follow.",
+        description="Check the graph; write the settings with which today's Konflux follows it; plan pull requests; "
+        "or also simulate the snapshots, tests and releases that follow.",
     )
 
 
@@ -150,7 +148,7 @@ class PlanComponentUpdates(DocumentModel, _ComponentChoices):
     )
     ignoredPrefixes: list[str] = Field(
         default_factory=lambda: ["renovate", "dependabot"],
-        description="Prefixes of branches that are a group each, such as those of other programs.",
+        description="Prefixes of branches that each form a group, such as those of other programs.",
     )
     digest: DigestModel = Field(default_factory=lambda: DigestModel.model_validate({}))
     removed: list[str] = Field(default_factory=list, description="Names of deleted Components.")
@@ -172,7 +170,7 @@ class InlinePatchModel(StrictModel):
 
     target: PatchTarget | None = Field(None, description="The resources to change, by default all.")
     onTestFailure: Literal["skip", "error"] = Field(
-        "skip", description="Whether the patch is skipped for a resource where a `test` fails, or that is an error."
+        "skip", description="Whether a failed `test` skips the patch for that resource, or is an error."
     )
     ops: list[OperationModel] = Field(min_length=1, description="The operations, in their order.")
 
@@ -187,7 +185,7 @@ class ExecModel(StrictModel):
 class PluginModel(StrictModel):
     """A plugin: give exactly one of builtin, exec and patches."""
 
-    name: str | None = Field(None, description="How priorities and results name it.")
+    name: str | None = Field(None, description="Its name in priorities and results.")
     builtin: Literal["kubernetes"] | None = Field(None, description="The built-in KubernetesPlugin.")
     exec: ExecModel | None = Field(None, description="A program in the plugin directory of the image.")
     patches: list[InlinePatchModel] | None = Field(None, description="Patches without code.")
@@ -237,4 +235,4 @@ class TransformConfigMapData(StrictModel):
     )
     priorities: str = Field("", alias="plugin-priorities", description="Names of plugins, the most important first.")
     skipped: str = Field("", alias="skip-plugins", description="Names of plugins that are not run.")
-    options: str = Field("", alias="optional-flags", description="Options for every plugin, as a JSON map of texts.")
+    options: str = Field("", alias="optional-flags", description="Options for every plugin, as a JSON object.")

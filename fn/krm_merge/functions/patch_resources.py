@@ -476,7 +476,7 @@ def patches_between(
             continue
         if len(old) > 1 or len(new) > 1:
             files = " and ".join(dict.fromkeys(str(item.file) for item in (*originals, *versions)))
-            message = f"{first.ref} is there several times, in {files}; no patch can tell them apart"
+            message = f"{first.ref} is defined several times, in {files}; no patch can tell them apart"
             results.error(message, resource=first.ref, file=first.file, rule="P9")
             continue
         if new:

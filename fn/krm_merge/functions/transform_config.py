@@ -90,7 +90,7 @@ def _patch(model: InlinePatchModel, at: int) -> TargetedPatch:
 WhiteoutAction: TypeAlias = Literal["annotate", "drop", "error"]
 """The effect of a whiteout: the resource is marked as local-config, removed, or refused."""
 
-_OPTIONS = 'a JSON map of texts is expected, e.g. \'{"strip-default-rbac": "false"}\''
+_OPTIONS = 'a JSON object of strings is expected, e.g. \'{"strip-default-rbac": "false"}\''
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def transformation(
             if name not in plugin_names:
                 # T11: a misspelt name would silently have no effect.
                 message = (
-                    f"{prefix}{field_} names {name}, but no plugin has that name; known are {', '.join(plugin_names)}"
+                    f"{prefix}{field_} names {name}, but no plugin has that name; choose from {', '.join(plugin_names)}"
                 )
                 results.error(message, path=field_)
     running = [plugin for plugin in plugins if plugin.name not in choices.skipped]

@@ -75,7 +75,7 @@ def added_resources(
         if (item := existing.get(identity)) is not None:
             if not equal(without_bookkeeping(item.value), proposal.resource):
                 tags = {"event": "ignored", "plugin": proposal.plugin, "reason": "exists"}
-                what = f"{proposal.plugin} proposes other contents than the package has; the package's are kept"
+                what = f"{proposal.plugin} proposes contents that differ from the package's; the package's are kept"
                 results.info(f"{new.ref}: {what}", resource=new.ref, file=item.file, rule="T7", tags=tags)
             continue
         file = place_of(proposal.annotations, root) or proposal.file or ""
@@ -99,7 +99,7 @@ def _strongest(
         winner, _ = strongest.setdefault(new.identity, (resource, new))
         if not equal(winner.resource, resource.resource):
             tags = {"event": "ignored", "plugin": resource.plugin, "winner": winner.plugin}
-            message = f"{new.ref}: {resource.plugin} proposes other contents than {winner.plugin}, which has priority"
+            message = f"{new.ref}: {resource.plugin}'s contents are ignored: {winner.plugin}'s have priority"
             results.add(Result(severity, message, new.ref, rule="T7", tags=tags))
     return strongest
 

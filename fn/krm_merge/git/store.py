@@ -100,7 +100,7 @@ def _entries(data: bytes, size: int) -> Iterator[TreeEntry]:
         if not path or "/" in path:
             raise ValueError
         if end - blank - 1 > _LONGEST_NAME:
-            raise GitError(f"the name {path[:40]}... has more than {_LONGEST_NAME} bytes; no disk takes it")
+            raise GitError(f"the name {path[:40]}... has more than {_LONGEST_NAME} bytes, too many for file systems")
         mode = _MODES.get(int(data[at:blank], 8) >> 12, FILE)
         is_executable = mode == FILE and int(data[at:blank], 8) & 0o100
         yield TreeEntry(path, EXECUTABLE if is_executable else mode, name)

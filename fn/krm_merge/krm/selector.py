@@ -136,7 +136,7 @@ class Targets:
         if len(self._others) * resources > (most := COMPARISONS.value()):
             raise KrmMergeError(
                 f"{prefix}{len(self._others)} targets without the name of a resource and {resources} resources "
-                f"are more than {most} comparisons; give names that are no expressions, or {COMPARISONS.remedy}"
+                f"are more than {most} comparisons; give names that are not expressions, or {COMPARISONS.remedy}"
             )
 
     def may_match_kind(self, kind: str) -> bool:

@@ -17,20 +17,20 @@ from krm_merge.text import Value
 Model = TypeVar("Model", bound=BaseModel)
 
 _EXPECTED: Final = {
-    "string_type": "a text",
+    "string_type": "a string",
     "bool_type": "true or false",
     "float_type": "a number",
     "list_type": "a list",
-    "dict_type": "a map",
-    "model_type": "a map",
-    "model_attributes_type": "a map",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
 }
 """Our messages by pydantic's types of errors; pydantic's other messages need no knowledge of Python."""
 
 _COUNTED: Final = (
     ("rules", RULES, "let one rule cover more"),
     ("redact", RULES, "let one entry cover more"),
-    ("resolutions", RESOLUTIONS, "drop those that fit no conflict"),
+    ("resolutions", RESOLUTIONS, "remove those that match no conflict"),
 )
 _MOST_PROBLEMS: Final = 10
 
@@ -105,7 +105,7 @@ def _path(location: tuple[int | str, ...]) -> str:
 def _message(model: type[BaseModel], problem: Any) -> str:
     kind, value = problem["type"], problem.get("input")
     if kind == "extra_forbidden":
-        return f" is an unknown field; known are {', '.join(_fields_at(model, problem['loc'][:-1]))}"
+        return f" is an unknown field; choose from {', '.join(_fields_at(model, problem['loc'][:-1]))}"
     if kind == "missing":
         return " is missing"
     if kind == "value_error":
@@ -119,7 +119,7 @@ def _message(model: type[BaseModel], problem: Any) -> str:
 
 def _render(value: object) -> str:
     if isinstance(value, dict | list):
-        return "a map" if isinstance(value, dict) else "a list"
+        return "a mapping" if isinstance(value, dict) else "a list"
     return repr(value) if isinstance(value, str) else json.dumps(value, default=str)
 
 

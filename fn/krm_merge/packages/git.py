@@ -239,7 +239,7 @@ class GitRepositories:
         _check_address(repository)
         if not _COMMIT.fullmatch(commit):
             raise PackageError(
-                f"{quoted(commit) or 'an empty text'} is not a commit; correct upstreamLock.git.commit in the Kptfile"
+                f"{quoted(commit) or 'an empty string'} is not a commit; correct upstreamLock.git.commit in the Kptfile"
             )
         with self._open(repository) as store, _package_errors():
             self._fetch(store, repository, commit)

@@ -101,7 +101,7 @@ def _update(copy: Path, cache: Path, ref: str, strategy: str | None) -> subproce
             check=False,
         )
     except FileNotFoundError:
-        raise PackageError(f"the program kpt is not on PATH, and it is what is compared with; {_INSTALL}") from None
+        raise PackageError(f"the program kpt is not on PATH, and the comparison needs it; {_INSTALL}") from None
 
 
 def _refusal(done: subprocess.CompletedProcess[str], directory: Path) -> str:

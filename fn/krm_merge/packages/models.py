@@ -19,7 +19,7 @@ from krm_merge.schema import FUNCTION_ALTERNATIVES
 
 def _checked_text(value: object) -> object:
     if isinstance(value, dict | list):
-        raise ValueError(f"is a {'map' if isinstance(value, dict) else 'list'}; a text is expected")
+        raise ValueError(f"is a {'map' if isinstance(value, dict) else 'list'}; a string is expected")
     return value
 
 
@@ -81,7 +81,7 @@ class KptfileGit(_Fields):
         if any(map(str.isspace, repo := self._text("repo"))):
             raise ValueError("repo holds a blank")
         if "://" in repo and not _is_url(repo):
-            raise ValueError("repo is not a URL; correct its scheme, host or port")
+            raise ValueError("repo is not a valid URL; correct its scheme, host or port")
         return self
 
     def _text(self, name: str) -> str:
@@ -122,7 +122,7 @@ class KptfileUpstream(_Fields):
     @model_validator(mode="after")
     def _has_source(self) -> Self:
         if self.type == "git" and self.git is None:
-            raise ValueError("is of the type git, and has no git")
+            raise ValueError("is of type git, but has no git")
         return self
 
 
@@ -138,7 +138,7 @@ class KptfileUpstreamLock(_Fields):
         if self.git is not None and self.generic is not None:
             raise ValueError("has both git and generic; keep one of them")
         if self.type is not None and getattr(self, self.type) is None:
-            raise ValueError(f"is of the type {self.type}, and has no {self.type}")
+            raise ValueError(f"is of type {self.type}, but has no {self.type}")
         return self
 
 
@@ -155,16 +155,16 @@ class KptfileInfo(_Fields):
     emails: Texts = Field(None, description="The addresses of its authors.")
     license: Text = Field(None, description="The SPDX identifier of its license.")
     licenseFile: Text = Field(None, description="The path of the license in the package.")
-    description: Text = Field(None, description="What the package is, in a sentence.")
+    description: Text = Field(None, description="A one-sentence description of the package.")
     keywords: Texts = Field(None, description="Words to find it by.")
     man: Text = Field(None, description="The path of its documentation in the package.")
-    readinessGates: list[KptfileReadinessGate] | None = Field(None, description="Conditions that it waits for.")
+    readinessGates: list[KptfileReadinessGate] | None = Field(None, description="Conditions for its readiness.")
 
     @model_validator(mode="after")
     def _holds_license(self) -> Self:
         path = normpath(str(self.licenseFile or "."))
         if path.startswith("/") or ".." in path:
-            raise ValueError("licenseFile leads out of the package")
+            raise ValueError("licenseFile is outside the package")
         return self
 
 
@@ -215,7 +215,7 @@ class KptfileFunction(_Fields):
     configPath: Text = Field(None, description="The file of its functionConfig, in the directory of the Kptfile.")
     configMap: TextMap = Field(None, description="Its functionConfig as keys and values.")
     configRef: KptfileReference | None = Field(None, description="The resource that is its functionConfig.")
-    selectors: list[KptfileSelector] | None = Field(None, description="The resources it gets; without any, all.")
+    selectors: list[KptfileSelector] | None = Field(None, description="The resources it gets; by default all.")
     exclude: list[KptfileSelector] | None = Field(None, description="Resources that it does not get.")
     when: Text = Field(None, description="A CEL expression; the function runs where it is true.")
 
@@ -264,8 +264,8 @@ class KptfileCondition(_Fields):
 
     type: Text = Field(None, description="Its type, unique in the list.")
     status: Text = Field(None, description="Whether it is true: True, False or Unknown.")
-    reason: Text = Field(None, description="Why, in one word.")
-    message: Text = Field(None, description="Why, for people.")
+    reason: Text = Field(None, description="The reason, in one word.")
+    message: Text = Field(None, description="The reason, for people.")
 
 
 class KptfileStep(_Fields):
@@ -280,7 +280,7 @@ class KptfileStep(_Fields):
     results: list[dict[str, Any]] | None = Field(None, description="Its results.")
     errorResults: list[dict[str, Any]] | None = Field(None, description="Its results that are errors.")
     when: Text = Field(None, description="The expression that was evaluated.")
-    skipped: bool | None = Field(None, description="Whether it did not run for that.")
+    skipped: bool | None = Field(None, description="Whether it was skipped for that.")
 
 
 class KptfileRenderStatus(_Fields):
@@ -292,9 +292,9 @@ class KptfileRenderStatus(_Fields):
 
 
 class KptfileStatus(_Fields):
-    """What programs found out about the package. Programs write it."""
+    """What programs reported about the package. Programs write it."""
 
-    conditions: list[KptfileCondition] | None = Field(None, description="What holds of the package.")
+    conditions: list[KptfileCondition] | None = Field(None, description="The conditions of the package.")
     renderStatus: KptfileRenderStatus | None = Field(None, description="What the last render did.")
 
 
@@ -306,10 +306,10 @@ class Kptfile(_Fields):
     metadata: KptfileMetadata = Field(description="The name of the package, its labels and annotations.")
     upstream: KptfileUpstream | None = Field(None, description="What the package follows.")
     upstreamLock: KptfileUpstreamLock | None = Field(None, description="What the package was last fetched from.")
-    info: KptfileInfo | None = Field(None, description="What the package is.")
+    info: KptfileInfo | None = Field(None, description="A description of the package.")
     pipeline: KptfilePipeline | None = Field(None, description="The functions that `kpt fn render` runs.")
     inventory: KptfileInventory | None = Field(None, description="The inventory of `kpt live`.")
-    status: KptfileStatus | None = Field(None, description="What programs found out about the package.")
+    status: KptfileStatus | None = Field(None, description="What programs reported about the package.")
 
 
 class Vendorfile(DocumentModel):

@@ -67,8 +67,7 @@ def fast_forward(original: Tree, upstream: Tree, local: Tree, merge: PackageMerg
         return replace(merged, changes=_without_render_status(local, merged.changes))
     results = Results()
     results.error(
-        f"local changes in {abridge(changed, _SHOWN)}; fast-forward takes none, update with --strategy "
-        "resource-merge to keep them",
+        f"local changes in {abridge(changed, _SHOWN)}; fast-forward allows none; --strategy resource-merge keeps them",
         file=changed[0],
     )
     return MergedTree({}, results)
@@ -114,7 +113,7 @@ def _replace(
     nested, attribution = own_packages(original, local), attribution_in(local)
     for path, file in upstream.items():
         if nested and path.startswith(nested):
-            message = f"{path}: stays out; local has a package with an upstream of its own there"
+            message = f"{path}: not added; local has a package with an upstream of its own there"
             merged.results.warning(message, file=path, rule="R3", tags={"side": "upstream"})
         elif path != KPTFILE and (marked := with_origin(path, file, attribution)) != local.get(path):
             changes[path] = marked
@@ -123,7 +122,7 @@ def _replace(
     policy = replace(merge.policy, on_conflict="upstream", stops=False) if merge.policy.stops else merge.policy
     decided: list[FileDecision] = []
     for path, new in changes.items():
-        did = "deleted" if new is None else "replaced by upstream's" if path in local else "added, as upstream has it"
+        did = "deleted" if new is None else "replaced by upstream's" if path in local else "added, as in upstream"
         versions = (original.get(path), upstream.get(path), local.get(path), new)
         before, theirs, ours, after = (None if file is None else file.data for file in versions)
         if path in lost and path in local:
@@ -198,8 +197,8 @@ class NewAddressError(RefusedError):
     def __init__(self, file: str, address: str) -> None:
         """Takes the Kptfile that names the address."""
         super().__init__(
-            f"{file}: upstream brings a package from a new address, {address}; nothing was fetched from there. If you "
-            f"trust it: --allow-address {quoted(address)}"
+            f"{file}: upstream adds a package from a new address, {address}; nothing was fetched from it. "
+            f"To allow it: --allow-address {quoted(address)}"
         )
         self.address = address
 
@@ -227,7 +226,7 @@ def update_package(
     root = KptfileText(local[KPTFILE].data, join(name, KPTFILE)).upstream
     if root is None:
         file = join(name, KPTFILE)
-        raise PackageError(f"{file} names no upstream in git; packages that `kpt pkg get` fetched have one")
+        raise PackageError(f"{file} has no upstream in git; packages that `kpt pkg get` fetched have one")
     done = Update(repositories, merge, name, root.repository, {*addresses_in(local)}, allowed)
     # From the outside in: an update may remove the packages inside, or bring others.
     pending = [("", ref, strategy)]
@@ -279,7 +278,7 @@ class Update:
         ref = ref or upstream.ref
         how = strategy or upstream.strategy
         if how not in BY_NAME:
-            raise PackageError(f"{file}: upstream.updateStrategy is {quoted(how)}; known are {', '.join(BY_NAME)}")
+            raise PackageError(f"{file}: upstream.updateStrategy is {quoted(how)}; choose from {', '.join(BY_NAME)}")
         version = self.repositories.resolve(upstream.repository, upstream.directory, ref)
         after = Lock(upstream.repository, upstream.directory, version.ref, version.commit)
         if version.ref == version.commit:
@@ -322,14 +321,14 @@ class Update:
             # With its own address the package is where the user put it.
             if address in brought and address != self.address and not self._may_be_brought(address):
                 schemes = f"{', '.join(_OF_ANYBODY)} or as the package's own address has it"
-                problem = f"upstream brings a package from {quoted(address)}, which is no address with {schemes}"
+                problem = f"upstream adds a package from {quoted(address)}, which is not an address with {schemes}"
                 raise PackageError(f"{file}: {problem}; nothing was fetched from it")
             if address in self.known:
                 continue
             if address not in self.allowed:
                 raise NewAddressError(file, address)
             self.known.add(address)
-            message = f"{join(folder, path)}: upstream brings a package from a new address, {address}"
+            message = f"{join(folder, path)}: upstream adds a package from a new address, {address}"
             self.results.warning(message, file=join(folder, path), tags={"side": "upstream"})
 
     def _may_be_brought(self, address: str) -> bool:
@@ -343,7 +342,7 @@ class Update:
             same = (outer.after.repository, normpath(f"/{outer.after.directory}"), outer.after.commit)
             # Only packages around this one: two beside each other may be equal.
             if around and same == (after.repository, normpath(f"/{after.directory}"), after.commit):
-                raise PackageError(f"{file}: follows what a package around it comes from; correct upstream.git")
+                raise PackageError(f"{file}: has the upstream of a package that contains it; correct upstream.git")
 
 
 def _refuse_half_done(original: Tree, local: Tree, name: str) -> None:
@@ -357,7 +356,7 @@ def _refuse_half_done(original: Tree, local: Tree, name: str) -> None:
         return
     flaws = sorted((marked | broken).items())
     remedies = ["settle it"] if marked else []
-    remedies += [f"mend the file, or list it in {KRMIGNORE} if it is no YAML on purpose"] if broken else []
+    remedies += [f"fix the file, or list it in {KRMIGNORE} if it is not YAML on purpose"] if broken else []
     places = abridge([flaw.at(join(name, path)) for path, flaw in flaws], _SHOWN, "; ")
     raise RefusedError(f"{places}; {'; '.join(remedies)}; nothing was changed")
 

@@ -177,7 +177,7 @@ class JsonPatch:
             # It may be for a Secret; which object it is for is not known yet.
             with hiding_values(lambda: True):
                 if not isinstance(operation, dict):
-                    problem = f"operation {number + 1} is {render(operation)}; a map with op and path is expected"
+                    problem = f"operation {number + 1} is {render(operation)}; a mapping with op and path is expected"
                     raise PatchError(problem)
                 checked.append(operation)
                 try:

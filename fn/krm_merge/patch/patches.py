@@ -120,13 +120,13 @@ def patches_of(values: Sequence[Value], type_: PatchType | None = None) -> list[
 def _patch(value: Value, type_: PatchType | None) -> ParsedPatch:
     if isinstance(value, list):
         if type_ not in (None, "json"):
-            raise PatchError(f"a {type_} patch is a map, this is a list; JSON patches are lists")
+            raise PatchError(f"a {type_} patch is a mapping, and this is a list; JSON patches are lists")
         _check_no_directive("json", _written_directive(value))
         return ParsedPatch("json", {}, JsonPatch(value))
     if not isinstance(value, dict):
-        raise PatchError("a patch is a map or a list of operations")
+        raise PatchError("a patch is a mapping or a list of operations")
     if type_ == "json":
-        raise PatchError("a json patch is a list of operations, this is a map")
+        raise PatchError("a json patch is a list of operations, and this is a mapping")
     if type_ == "merge":
         # A null may remove a directive that somebody left in the document.
         _check_no_directive(type_, first_directive(without_nulls(value)))
@@ -138,7 +138,7 @@ def _check_no_directive(type_: PatchType, place: FieldPath | None) -> None:
     if place is not None:
         raise PatchError(
             f"a {type_} patch would write this directive of strategic merge patches into the resource; "
-            "make its type strategic, or take it out",
+            "make its type strategic, or remove it",
             place,
         )
 

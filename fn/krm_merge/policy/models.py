@@ -52,7 +52,7 @@ class RedactionModel(_OfResources):
     @model_validator(mode="after")
     def _hides_something(self) -> Self:
         if all(value is None for _, value in self):
-            raise ValueError("says nothing; give path, field, or the kind of a resource")
+            raise ValueError("is empty; give path, field, or the kind of a resource")
         return self
 
 
@@ -84,7 +84,7 @@ RulesField = Annotated[
 ]
 RedactField = Annotated[
     list[RedactionModel],
-    Field(default_factory=list, description="What no report shows, beside the values that are always hidden."),
+    Field(default_factory=list, description="Values that no report shows, beside those always hidden."),
 ]
 ListKeysField = Annotated[
     list[ListKeysModel], Field(default_factory=list, description="Merge keys that the schema does not know.")
@@ -104,9 +104,9 @@ class MergeRules(BaseModel):
 class ResolvedResource(StrictModel):
     """The resource of a resolution."""
 
-    apiVersion: str = Field(description="Its apiVersion, of which only the group counts.")
+    apiVersion: str = Field(description="Its apiVersion; only the group matters.")
     kind: str = Field(description="Its kind.")
-    namespace: str = Field("", description="Its namespace, empty where it has none.")
+    namespace: str = Field("", description="Its namespace; empty if it has none.")
     name: str = Field(description="Its name.")
 
     @property
@@ -127,10 +127,10 @@ class ResolutionModel(StrictModel):
     path: Annotated[str, AfterValidator(lambda text: text and _checked_path(text))] = Field(
         "", description="The path of the conflict; empty for a resource or file as a whole."
     )
-    nature: Nature = Field(description="The nature of the conflict, as a report has it.")
-    fingerprint: str = Field(pattern="^[0-9a-f]{64}$", description="The fingerprint, as a report has it.")
+    nature: Nature = Field(description="The nature of the conflict, as in a report.")
+    fingerprint: str = Field(pattern="^[0-9a-f]{64}$", description="The fingerprint, as in a report.")
     choice: Choice = Field(description="What was chosen.")
-    value: Any = Field(None, description="The value, where the choice is `value`.")
+    value: Any = Field(None, description="The value, if the choice is `value`.")
     reason: str | None = Field(None, description="Why.")
     by: str | None = Field(None, description="Who chose.")
     at: str | None = Field(None, description="When.")
@@ -151,12 +151,12 @@ class MergePolicy(DocumentModel):
 
     kind: Literal["MergePolicy"]
     onConflict: OnConflict | None = Field(
-        None, description="Who wins where neither a choice nor a rule says so; an option of the merge overrides it."
+        None, description="Which side wins if neither a choice nor a rule decides; an option of the merge overrides it."
     )
     rules: RulesField
     redact: RedactField
     resolutions: list[ResolutionModel] = Field(
-        default_factory=list, description="Choices for single conflicts. They override all rules, and are not merged."
+        default_factory=list, description="Choices for single conflicts. They override all rules and are not merged."
     )
 
 

@@ -245,7 +245,7 @@ def read_rules(text: str, file: str = "") -> RulesFile:
     unknown = sorted(value.keys() - fields) if value.get("kind") is None else []
     model, problems = check(MergeRules, {name: inner for name, inner in value.items() if name in fields})
     flaws = [f"{path}{problem}" for path, problem in problems]
-    flaws += [f"{name} is an unknown field; known are rules, listKeys and redact" for name in unknown]
+    flaws += [f"{name} is an unknown field; choose from rules, listKeys and redact" for name in unknown]
     if model is None or flaws:
         raise RulesError("; ".join(flaws))
     redactions = redactions_of(model.redact)
@@ -402,7 +402,7 @@ def _policy(text: str, name: str) -> MappingNode:
     except TextError as error:
         raise KrmMergeError(f"{name}: {error}") from None
     if not roots:
-        raise KrmMergeError(f"{name} is there and holds no {KIND}; rename it, so that choices can be written there")
+        raise KrmMergeError(f"{name} exists but holds no {KIND}; rename it, so that choices can be written there")
     return roots[0]
 
 

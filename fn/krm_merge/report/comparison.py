@@ -30,10 +30,10 @@ class ComparedPlace(BaseModel):
     file: str
     resource: str = Field(description="Kind and name, with the namespace in front; empty for other files.")
     path: str = Field(description="The field; empty for the resource or file as a whole.")
-    lost: bool = Field(description="kpt's result lacks what local changed here, and krm-merge's has it.")
+    lost: bool = Field(description="kpt's result lacks a local change that krm-merge's has.")
     asked: bool = Field(description="Both sides changed it, and krm-merge asks who wins.")
     redacted: bool = Field(description="The values are secret and left out.")
-    values: dict[VersionName, Any] = Field(description="A version is absent where it has nothing.")
+    values: dict[VersionName, Any] = Field(description="A version is absent if it has no value.")
 
     def __str__(self) -> str:
         """The sentence about it."""
@@ -64,8 +64,8 @@ class Comparison(BaseModel):
     package: str = Field(description="The package as it was named.")
     refusal: str = Field(default="", description="Why kpt does not update it.")
     places: Sequence[ComparedPlace] = ()
-    difference: str = Field(default="", description="What git says differs from krm-merge's files to kpt's.")
-    hidden: Sequence[str] = Field(default=(), description="Files that differ, and hold secret values.")
+    difference: str = Field(default="", description="The git diff from krm-merge's files to kpt's.")
+    hidden: Sequence[str] = Field(default=(), description="Files that differ and hold secret values.")
 
     @property
     def summary(self) -> str:

@@ -65,8 +65,8 @@ from krm_merge.text import (
 _LONGEST_FILE = 100_000
 """Bytes of a file that a record holds; of a longer one it has size and hash."""
 
-_ADDED = "added, as upstream has it"
-_DELETED = "deleted, as upstream deleted it"
+_ADDED = "added, as in upstream"
+_DELETED = "deleted, as in upstream"
 
 
 def records_of(decided: Iterable[PackageDecisions], policy: Policy, *, left_open: bool = False) -> list[DecisionRecord]:

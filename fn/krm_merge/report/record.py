@@ -136,7 +136,7 @@ class RecordedSide:
 
 @frozen
 class MergeReport:
-    """All that was decided in one merge.
+    """All decisions of one merge.
 
     `results` has what is said beside the records, too. `packages` are the packages that an update reached, with their
     versions. `contexts` are the lines around the places of records, by their ids, and `rules` the texts of rules by
@@ -201,7 +201,7 @@ def schema() -> Schema:
     """The schema, without an address of its own."""
     statuses = dict.fromkeys(get_args(Status), _COUNT)
     return closed_object(
-        "All that was decided in one merge.",
+        "All decisions of one merge.",
         {
             "apiVersion": {"const": API_VERSION},
             "kind": {"const": KIND},
@@ -212,7 +212,7 @@ def schema() -> Schema:
                 "items": {"type": "object"},
                 "description": "The packages that an update reached: path, from, to.",
             },
-            "counts": closed_object("How many records and files there are.", {**statuses, "files": _COUNT}),
+            "counts": closed_object("The numbers of records and files.", {**statuses, "files": _COUNT}),
             "files": files_schema(),
             "records": {"type": "array", "items": _record()},
             "results": {
@@ -229,7 +229,7 @@ def files_schema() -> Schema:
     """The schema of the files by what becomes of them."""
     names = ("added", "changed", "deleted")
     return closed_object(
-        "The files by what becomes of them.", {name: {"type": "array", "items": _TEXT} for name in names}
+        "The files by what happens to them.", {name: {"type": "array", "items": _TEXT} for name in names}
     )
 
 
@@ -245,9 +245,7 @@ def resource_schema() -> Schema:
 
 
 def _record() -> Schema:
-    values: Schema = {
-        side: {"description": f"The value of {side}; absent where there is nothing."} for side in VERSIONS
-    }
+    values: Schema = {side: {"description": f"The value of {side}; absent if there is none."} for side in VERSIONS}
     letters: Schema = {side: {"enum": list("ABCD")} for side in SIDES}
     return closed_object(
         "One decision.",

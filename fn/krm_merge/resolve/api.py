@@ -124,13 +124,13 @@ def _renewed(why: str, before: Iterable[DecisionRecord], now: Iterable[DecisionR
     others = [place_name(record) for identifier, record in chosen.items() if identifier not in fitting]
     lost = f"; not those on {abridge(others, _MOST_PLACES)}" if others else ""
     return (
-        f"{why.partition(';')[0]}; nothing was written. It is read anew: {len(fitting)} choices fit{lost}. Save again"
+        f"{why.partition(';')[0]}; nothing was written. It was read again: {len(fitting)} choices fit{lost}. Save again"
     )
 
 
 Body: TypeAlias = Mapping[str, Any]
 
-OLD_REVISION: Final = "this was chosen on an older state: something else was chosen meanwhile, perhaps in another tab"
+OLD_REVISION: Final = "this choice is out of date: something else was chosen meanwhile, perhaps in another tab"
 _CHOICES: Final[Mapping[Any, Choice]] = {choice: choice for choice in get_args(Choice)}
 _STATUSES: Final[Mapping[type, int]] = {
     RefusedChoiceError: 422,
@@ -272,7 +272,7 @@ class Api:
         revision = body.get("revision")
         with self._host.lock:
             if self._host.is_saved and path != "/api/close":
-                return Reply(409, {"error": "this is saved already"})
+                return Reply(409, {"error": "this is already saved"})
             if revision is not None and revision != self._host.session.revision:
                 return Reply(409, {"error": OLD_REVISION, "revision": self._host.session.revision})
             if path == "/api/choose" and "revision" not in body:
@@ -285,9 +285,9 @@ class Api:
     def _choose(self, body: Body) -> Reply:
         identifiers, choice, always = body.get("ids"), body.get("choice"), body.get("always", False)
         if not isinstance(identifiers, list) or not all(isinstance(identifier, str) for identifier in identifiers):
-            return Reply(400, {"error": "ids is expected to be a list of texts"})
+            return Reply(400, {"error": "ids must be a list of strings"})
         if not isinstance(always, bool):
-            return Reply(400, {"error": "always is expected to be true or false"})
+            return Reply(400, {"error": "always must be true or false"})
         if not isinstance(choice, str) or choice not in _CHOICES:
             return Reply(422, {"error": f"choice is not one of {', '.join(_CHOICES)}"})
         value = [body["value"]] if "value" in body else []
@@ -301,7 +301,7 @@ class Api:
         """D5: the hidden values of one record, for somebody who asks for just these; nothing keeps them."""
         identifier = body.get("id")
         if not isinstance(identifier, str):
-            return Reply(400, {"error": "id is expected to be a text"})
+            return Reply(400, {"error": "id must be a string"})
         values = self._host.session.hidden_values(identifier)
         if not values:
             return Reply(422, {"error": "nothing is hidden here"})

@@ -163,7 +163,7 @@ class ChoiceJournal(Generic[Step]):
             try:
                 self._do_again(json.loads(line), undone)
             except (ValueError, TypeError, LookupError, KrmMergeError) as error:
-                why = f"choice {number} cannot be read ({error}); remove the file to begin again"
+                why = f"choice {number} cannot be read ({error}); remove the file to start over"
                 raise PackageError(f"{self.file.path}: {why}") from None
 
     def add(self, event: Step | Literal["undo", "redo"]) -> None:

@@ -392,7 +392,7 @@ def custom_value(text: Value, record: DecisionRecord) -> Value:
             return text.strip()
     expected = {_kind(side) for side in sides if side is not None}
     if expected and value is not None and _kind(value) not in expected:
-        hint = "; write it in quotes to have it as a text" if "a text or number" in expected else ""
+        hint = "; put it in quotes to make it a string" if "a string or number" in expected else ""
         raise RefusedChoiceError(f"this is {_kind(value)}, and {' or '.join(sorted(expected))} is expected here{hint}")
     return value
 
@@ -407,8 +407,8 @@ def _read(text: str) -> Value:
     try:
         node = read(text)
     except (TextError, RecursionError) as error:
-        why = str(error) if isinstance(error, TextError) else "not valid YAML: it is too deep"
-        raise RefusedChoiceError(f"{why}; write it in quotes to have it as a text") from None
+        why = str(error) if isinstance(error, TextError) else "not valid YAML: it is nested too deeply"
+        raise RefusedChoiceError(f"{why}; put it in quotes to make it a string") from None
     if node is None and not text.strip():
         raise RefusedChoiceError("there is no value; write null or '' for an empty one")
     return to_value(node)
@@ -417,15 +417,14 @@ def _read(text: str) -> Value:
 def _kind(value: Value) -> str:
     if isinstance(value, Mapping):
         return "a mapping"
-    return "a list" if isinstance(value, list) else "a text or number"
+    return "a list" if isinstance(value, list) else "a string or number"
 
 
 NO_VALUE: Final = object()
 """The value of a choice that has none."""
 
 NOT_ALWAYS: Final = (
-    "this cannot hold always: a rule says upstream or local, for a field "
-    "of a resource that no position in a list leads to"
+    "this cannot be a rule: a rule chooses upstream or local, for a field whose path has no list positions"
 )
 
 
@@ -559,7 +558,7 @@ class ConflictSession(ABC, Generic[Step]):
     def redo(self) -> Answer:
         """Makes an undone step again. Raises RefusedChoiceError where there is none."""
         if not self._undone:
-            raise RefusedChoiceError("there is nothing to do again")
+            raise RefusedChoiceError("there is nothing to redo")
         step = self._undone.pop()
         answer = self._carry_out([*self._steps, step], step)
         self.revision += 1
@@ -585,7 +584,7 @@ class ConflictSession(ABC, Generic[Step]):
         if not identifiers:
             raise RefusedChoiceError(f"ids is empty; name at least one {self.noun}")
         if (choice == "value") != (value is not NO_VALUE):
-            raise RefusedChoiceError("a value is given with the choice value, and only with that")
+            raise RefusedChoiceError("value must be given with the choice value, and only with it")
         records = [self.record(identifier) for identifier in dict.fromkeys(identifiers)]
         for record in records:
             if choice not in record.choices:

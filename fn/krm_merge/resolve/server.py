@@ -161,10 +161,10 @@ class _Handler(BaseHTTPRequestHandler):
         except _RefusalError as refusal:
             self._refuse(refusal.status, str(refusal))
         except ValueError:
-            self._refuse(400, "this is not an address of the page")
+            self._refuse(400, "this is not an address of this page")
         except Exception as error:
             print(internal_error(error, "nothing was changed"), file=sys.stderr)
-            self._refuse(500, "internal error; the terminal says more")
+            self._refuse(500, "internal error; see the terminal")
         else:
             self._answer(response)
 
@@ -209,7 +209,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             body = json.loads(self.rfile.read(length) or b"{}")
         except (ValueError, RecursionError):
-            raise _RefusalError(400, "the body is no JSON") from None
+            raise _RefusalError(400, "the body is not JSON") from None
         if not isinstance(body, dict):
             raise _RefusalError(400, "the body is not a JSON object")
         return self.server.api.post(url.path, body)
@@ -232,7 +232,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """What cannot be read as a request, or has a method that nothing here answers."""
-        self._refuse(405 if code == 501 else code, message or "this is no request")
+        self._refuse(405 if code == 501 else code, message or "this is not a valid request")
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing is logged: addresses may hold what is nobody else's business."""

@@ -242,7 +242,7 @@ class Session(ConflictSession[ChoiceStep]):
     def _place_of(self, identifier: str) -> tuple[int, DecisionRecord]:
         place = self._by_id.get(identifier)
         if place is None:
-            raise RefusedChoiceError(f"there is no decision {identifier!r} here; ask for the report again")
+            raise RefusedChoiceError(f"there is no decision {identifier!r} here; request the report again")
         return place
 
     # ---- steps -------------------------------------------------------------------------------------------------
@@ -292,12 +292,12 @@ class Session(ConflictSession[ChoiceStep]):
             return
         if record.status != "settled" or (record.chosen not in (choice, None)):
             raise RefusedChoiceError(
-                f"{place_name(record)}: {choice} cannot be carried out; another choice or rule comes first"
+                f"{place_name(record)}: {choice} has no effect; another choice or rule takes precedence"
             )
         if choice == "value":
             new = self._parts[number].faults() - before.faults()
             if new:
-                raise RefusedChoiceError(f"the resource would be wrong with this value: {'; '.join(sorted(new))}")
+                raise RefusedChoiceError(f"this value would make the resource invalid: {'; '.join(sorted(new))}")
 
     def _carry_out(self, steps: list[ChoiceStep], changed: ChoiceStep) -> Answer:
         """Takes another list of steps: what differs is decided once more, and nothing else."""

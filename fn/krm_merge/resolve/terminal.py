@@ -54,10 +54,10 @@ _MANY = 10
 _LONGEST_VALUE = 40
 
 _HELP: Final = (
-    ("a", "with the choice behind it: for all conflicts like this one, e.g. al"),
-    ("!", "with the choice behind it: always, by a rule for this place, e.g. !l"),
-    ("g", "group: what this can be settled together with; g2 takes the second of these groups"),
-    ("/", "with words behind it: find conflicts, e.g. /image or /kind:Deployment folder:apps"),
+    ("a", "followed by a choice: for all conflicts like this one, e.g. al"),
+    ("!", "followed by a choice: always, as a rule for this place, e.g. !l"),
+    ("g", "group: conflicts to settle together with this one; g2 selects the second group"),
+    ("/", "followed by words: find conflicts, e.g. /image or /kind:Deployment folder:apps"),
     ("s", "skip: leave it open for now"),
     ("z", "undo the latest choice"),
     ("q", "quit; nothing is written, choices are kept"),
@@ -188,9 +188,9 @@ class Terminal:
     def _find(self, query: str) -> bool:
         records = [record for record in self._host.session.find(query) if record.status == "open"]
         if not records:
-            self._screen.say(f"nothing open is found by {query!r}")
+            self._screen.say(f"no open conflict matches {query!r}")
             return True
-        self._ask_about_all(f"{len(records):,} found by {query!r}", records)
+        self._ask_about_all(f"{len(records):,} match {query!r}", records)
         return False
 
     def _group(self, record: DecisionRecord, number: str) -> bool:
@@ -204,7 +204,7 @@ class Terminal:
         for at, scope in enumerate(scopes, 1):
             self._screen.say(f"g{at} - {len(scope.ids):,} {scope.name}")
         if not scopes:
-            self._screen.say("no other open conflict has something in common with this one")
+            self._screen.say("no other open conflict has anything in common with this one")
         return True
 
     def _is_unknown(self, record: DecisionRecord, answer: str) -> bool:
@@ -279,7 +279,7 @@ class Terminal:
         if choice is not None:
             why = f"{_ACTIONS[choice]} is not possible for this {thing_of(record)}"
         elif set(answer) <= {"a", "!"}:
-            why = f"{answer!r} needs a choice behind it"
+            why = f"{answer!r} needs a choice after it"
         else:
             why = f"{answer!r} is not an answer"
         yield f"{why}; choices are {', '.join(possible)}; ? lists all answers"

@@ -110,7 +110,7 @@ def _cut_fast(data: bytes) -> Cut | None:
             return None
         name = head.group(1).decode()
         if name in result.fields:
-            raise TextError(f"the key {name} is there twice; keep one")
+            raise TextError(f"the key {name} appears twice; keep one")
         if name == "items":
             if not _cut_items(data, position, end, result):
                 return None

@@ -71,7 +71,7 @@ FIELDS = (
     OptionalField("remove-annotations", "Annotations to remove.", "annotation1,annotation2"),
     OptionalField(
         "registry-replacement",
-        "Image registries or paths to replace; the longest one that fits counts.",
+        "Image registries or paths to replace; the longest match wins.",
         "docker.io/foo=quay.io/bar,registry.old:5000=registry.new:5000",
     ),
     OptionalField("extra-whiteouts", "More kinds to white out.", _KIND_LIST),
@@ -79,7 +79,7 @@ FIELDS = (
     OptionalField("disable-whiteout-owned", "Keep resources that have an owner.", "true"),
     OptionalField("strip-default-rbac", "White out the default ServiceAccount and its Secrets; the default.", "true"),
     OptionalField("strip-default-cabundle", "White out the ConfigMap kube-root-ca.crt; the default.", "true"),
-    OptionalField("pvc-rename-map", "PersistentVolumeClaims to rename where they are used.", "old-name:new-name"),
+    OptionalField("pvc-rename-map", "PersistentVolumeClaims to rename wherever they are used.", "old-name:new-name"),
 )
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LONGEST_NAME = 253

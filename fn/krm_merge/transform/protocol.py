@@ -104,10 +104,10 @@ class Operation:
     def read(cls, value: Value) -> Operation:
         """Reads an operation in its JSON form; unknown fields are ignored. Raises OperationError."""
         if not isinstance(value, dict):
-            raise OperationError("an operation is a map with op and path")
+            raise OperationError("an operation is a mapping with op and path")
         kind = next((name for name in KINDS if name == value.get("op")), None)
         if kind is None:
-            raise OperationError(f"op is {quoted(str(value.get('op', 'missing')))}; known are {', '.join(KINDS)}")
+            raise OperationError(f"op is {quoted(str(value.get('op', 'missing')))}; choose from {', '.join(KINDS)}")
         if kind in _WITH_VALUE and "value" not in value:
             raise OperationError(f"{kind} without value")
         source = _pointer(value, "from") if kind in _WITH_SOURCE else ()
@@ -117,10 +117,10 @@ class Operation:
     def flaw(self) -> str:
         """Why it is invalid, or ''. Plugins create operations at run time, so their types are checked here."""
         if self.kind not in KINDS:
-            return f"op is {self.kind!r}; known are {', '.join(KINDS)}"
+            return f"op is {self.kind!r}; choose from {', '.join(KINDS)}"
         for name, pointer in (("path", self.path), ("source", self.source)):
             if not _is_pointer(pointer):
-                return f"the {name} of {self.kind} is {pointer!a}; a tuple of texts is expected: ('spec', 'replicas')"
+                return f"the {name} of {self.kind} is {pointer!a}; a tuple of strings is expected: ('spec', 'replicas')"
         if len(self.path) > DEPTH_LIMIT:
             return f"the path of {self.kind} has more than {DEPTH_LIMIT} levels"
         flaw = flaw_of_value(self.value, len(self.path))
@@ -371,7 +371,7 @@ class Metadata:
                 raise PluginError(f"{field} of the metadata does not name {VERSION}")
         fields = value.get("optionalFields") or []
         if not isinstance(fields, list) or not all(isinstance(field, dict) for field in fields):
-            raise PluginError("optionalFields of the metadata is not a list of maps")
+            raise PluginError("optionalFields of the metadata is not a list of mappings")
         return cls(
             _text(value, "name"),
             _text(value, "version"),

@@ -116,7 +116,7 @@ def declare(
     returned = {edit.local: _returned(edit.original, edit.local) for edit in edited if edit.local is not None}
     for member, text in returned.items():
         if lost := [comment for comment in comments_in(member.text) if comment not in text]:
-            message = f"{_name(member)}: {', '.join(lost)} has no place beside upstream's values; write it in {path}"
+            message = f"{_name(member)}: {', '.join(lost)} has no place among upstream's values; write it in {path}"
             results.warning(message, file=member.place, rule="V8")
     changes = {**_with_documents(ours, returned, original), **_declared(local, path, config, program)}
     declared = _Package("declared", Changed(local, changes))
@@ -132,7 +132,7 @@ def undeclare(local: Tree, path: str) -> DeclaredEdits:
     """Makes edits of the files again what the PatchResources at a path declares. Raises PackageError."""
     ours = _Package("local", local)
     if _declared_config(ours, path) is None:
-        raise PackageError(f"{path}: no PatchResources that can be read; name the file of a declaration with --patch")
+        raise PackageError(f"{path}: no readable PatchResources; give the file of a declaration with --patch")
     changes = remove_function(local, path)
     plain = _Package("plain", Changed(local, changes))
     texts: dict[Member, str | None] = {}
@@ -186,7 +186,7 @@ def _edits(ours: _Package, theirs: _Package, results: Results) -> Iterator[_Edit
 def _ambiguity(before: Object, after: Object, times: int) -> str:
     """Why the name of a resource that is there so many times does not say which it is, or ''."""
     if times > 1:
-        return "there several times"
+        return "defined several times"
     return "" if identity_of(from_value(before)) == identity_of(from_value(after)) else "renamed here"
 
 
@@ -229,7 +229,7 @@ def _declared_config(package: _Package, path: str) -> Member | None:
         return None
     members = [member for member in package.members if member.place == path]
     if len(members) != 1 or members[0].identity.kind != "PatchResources":
-        raise PackageError(f"{path} holds something else than one PatchResources; name another file with --patch")
+        raise PackageError(f"{path} holds something other than one PatchResources; choose another file with --patch")
     return members[0]
 
 
@@ -261,6 +261,6 @@ def _prove(before: _Package, after: _Package, expected: Mapping[Member, Object],
         now = by_place.get((member.place, member.index))
         if not same(target, {} if now is None else after.rendered(now, member)):
             raise PackageError(
-                f"{member.place}: {_name(member)} would not render to what it is now; name the resources that can be "
-                "declared with --resource. Nothing was changed"
+                f"{member.place}: {_name(member)} would not render to what it is now; select the resources to "
+                "declare with --resource. Nothing was changed"
             )

@@ -191,7 +191,7 @@ class Outcome:
 
     @property
     def files(self) -> Files:
-        """The files by what becomes of them."""
+        """The files by what happens to them."""
         return Files.of(self.local, self.changes)
 
     @property

@@ -123,7 +123,7 @@ class Layout:
         if path not in self._taken:
             if path in self._local:
                 problem = (
-                    f"upstream's new {identity.kind} {identity.name} belongs to this file, which holds something else"
+                    f"upstream's new {identity.kind} {identity.name} belongs to this file, which has other contents"
                 )
                 raise PackageError(f"{path}: {problem}; rename the file")
             self._taken[path] = LayoutPlace(path)

@@ -248,14 +248,12 @@ def align_manifests(original: Given | None, upstream: Given, local: Given) -> Ve
     _refuse_open_conflicts(local.name, {path: files[path] for path in layout.unread})
     hints = []
     if layout.is_foreign:
-        hints.append(
-            f"{local.name} has none of the resources of {upstream.name}; look whether it is the right directory"
-        )
+        hints.append(f"{local.name} has none of the resources of {upstream.name}; check that it is the right directory")
     if record is not None and isinstance(original.content, File) and digest_of(original.content.data) != record.digest:
         of_version = f" of {record.source.version}" if record.source.version else ""
         hints.append(f"{original.name} is not the original{of_version} that {record.file} records")
     if layout.unread:
-        hints.append(f"{_join_unreadable(local.name, layout.unread)}; what is broken in there stays as it is")
+        hints.append(f"{_join_unreadable(local.name, layout.unread)}; broken documents there stay as they are")
     content = upstream.content.data if isinstance(upstream.content, File) else None
     return VendoredManifests(
         layout.original, layout.upstream, files, local.name, is_file, content, record, tuple(hints)
@@ -266,8 +264,8 @@ def _recorded_original(record: VendorRecord | None, local: Tree, name: str) -> G
     if record is not None:
         return Given(join(name, record.original), record.original_in(local))
     if resources_of_tree(local).resources:
-        problem = f"{name} has no {FILE} that says which version of upstream it comes from"
-        raise PackageError(f"{problem}; give that version, too: ORIGINAL UPSTREAM LOCAL")
+        problem = f"{name} has no {FILE} with the version of upstream that it comes from"
+        raise PackageError(f"{problem}; also give that version: ORIGINAL UPSTREAM LOCAL")
     return Given("nothing", File(b""), may_be_empty=True)
 
 

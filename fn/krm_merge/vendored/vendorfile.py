@@ -47,11 +47,11 @@ class VendorRecord:
         """Upstream's manifests as they were merged last. Raises PackageError where they are not as recorded."""
         remedy = "restore it from git, or give ORIGINAL"
         if self.original not in local:
-            raise PackageError(f"{self.file}: original {self.original} is not there; {remedy}")
+            raise PackageError(f"{self.file}: original {self.original} does not exist; {remedy}")
         file = local[self.original]
         if digest_of(file.data) != self.digest:
             raise PackageError(
-                f"{self.file}: original {self.original} is not as recorded, its digest differs; {remedy}"
+                f"{self.file}: original {self.original} is not as recorded: its digest differs; {remedy}"
             )
         return file
 

@@ -70,25 +70,25 @@ def test_files_that_kpt_cannot_read_unless_it_ignores_them(package: Path) -> Non
     (package / "latin.yaml").write_bytes(b"a: \xe9\n")
     done = run("check")
     assert done.exit_code == 1
-    remedy = "kpt refuses the package: mend the file, or list it in .krmignore if it is a template"
+    remedy = "kpt refuses the package: fix the file, or list it in .krmignore if it is a template"
     template = "not valid YAML: did not find expected node content while parsing a flow node"
     assert done.stdout.splitlines() == [
-        f"web/app.yaml:2: the key a is there twice; keep one; {remedy}",
+        f"web/app.yaml:2: the key a appears twice; keep one; {remedy}",
         f"web/chart/templates/a.yml:3: {template}; {remedy}",
         f"web/latin.yaml: not UTF-8; {remedy}",
     ]
     (package / ".krmignore").write_text("latin.yaml\n", encoding="utf-8")
     (package / "chart" / ".krmignore").write_text("/templates\n!none\n", encoding="utf-8")
     assert [problem.partition(";")[0] for problem in run("check").stdout.splitlines()] == [
-        "web/app.yaml:2: the key a is there twice"
+        "web/app.yaml:2: the key a appears twice"
     ]
 
 
 @pytest.mark.parametrize(
     ("kptfile", "message"),
     [
-        (HEAD + "infos: {}\n", "web/Kptfile:5: infos is an unknown field; known are apiVersion, kind, "),
-        (HEAD + "  name: b\n", "web/Kptfile:5: the key name is there twice; keep one"),
+        (HEAD + "infos: {}\n", "web/Kptfile:5: infos is an unknown field; choose from apiVersion, kind, "),
+        (HEAD + "  name: b\n", "web/Kptfile:5: the key name appears twice; keep one"),
         ("a: [\n", "web/Kptfile:2: "),
         ("- a\n", "web/Kptfile: not a Kptfile"),
         (HEAD.replace("kpt.dev/v1", "kpt.dev/v1beta9"), "web/Kptfile:1: apiVersion is 'kpt.dev/v1beta9'"),
@@ -109,15 +109,15 @@ def test_files_that_kpt_cannot_read_unless_it_ignores_them(package: Path) -> Non
             "web/Kptfile:8: pipeline.mutators[1].name: 2 functions have the name x; rename all but one",
         ),
         (pipeline("{image: a, configPath: no.yaml}"), "mutators[0].configPath: the package has no file no.yaml"),
-        (pipeline("{image: a, configPath: ../a.yaml}"), "configPath: ../a.yaml is outside of the package"),
-        (pipeline("{image: a, configPath: /a.yaml}"), "configPath: /a.yaml is outside of the package"),
+        (pipeline("{image: a, configPath: ../a.yaml}"), "configPath: ../a.yaml is outside the package"),
+        (pipeline("{image: a, configPath: /a.yaml}"), "configPath: /a.yaml is outside the package"),
         (pipeline("{image: a, configPath: two.yaml}"), "configPath: two.yaml holds 2 documents"),
         (pipeline("{image: a, configPath: values.yaml}"), "configPath: values.yaml is not a Kubernetes object"),
         (pipeline("{image: a, configRef: {kind: A, name: b}}"), "configRef: the package has no A b"),
         (pipeline("{image: A B}"), "pipeline.mutators[0]: image is not the name of an image"),
         (pipeline("{image: a, exclude: [{resourceFileRegexp: (}]}"), "not a regular expression"),
         (HEAD + "upstream: {type: generic}\n", "upstream.type is 'generic'"),
-        (HEAD + "upstream: {type: git}\n", "upstream: is of the type git, and has no git"),
+        (HEAD + "upstream: {type: git}\n", "upstream: is of type git, but has no git"),
         (HEAD + "upstream: {git: {repo: '', ref: v1}}\n", "upstream.git: has no repo"),
         (HEAD + "upstream: {git: {repo: https://a.b}}\n", "upstream.git: has no ref"),
         (HEAD + "upstream: {git: {repo: https://a b, ref: v1}}\n", "upstream.git: repo holds a blank"),
@@ -126,11 +126,11 @@ def test_files_that_kpt_cannot_read_unless_it_ignores_them(package: Path) -> Non
             HEAD + "upstreamLock: {git: {repo: https://a.b, ref: v1, commit: c}, generic: {}}\n",
             "upstreamLock: has both git and generic; keep one of them",
         ),
-        (HEAD + "upstreamLock: {type: generic}\n", "upstreamLock: is of the type generic, and has no generic"),
+        (HEAD + "upstreamLock: {type: generic}\n", "upstreamLock: is of type generic, but has no generic"),
         (HEAD + "inventory: {name: a, namespace: b}\n", "inventory: has no inventoryID"),
         (HEAD + "info: {readinessGates: [{}]}\n", "info.readinessGates[0].conditionType is missing"),
-        (HEAD + "info: {licenseFile: /LICENSE}\n", "info: licenseFile leads out of the package"),
-        (HEAD + "info: {licenseFile: a/../../LICENSE}\n", "info: licenseFile leads out of the package"),
+        (HEAD + "info: {licenseFile: /LICENSE}\n", "info: licenseFile is outside the package"),
+        (HEAD + "info: {licenseFile: a/../../LICENSE}\n", "info: licenseFile is outside the package"),
     ],
 )
 def test_a_kptfile_with_a_mistake(package: Path, kptfile: str, message: str) -> None:

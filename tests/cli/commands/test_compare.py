@@ -275,9 +275,7 @@ def test_values_of_secrets_are_in_no_form(tmp_path: Path) -> None:
     original, upstream, local, _ = LOSSES["e.yaml"]
     case = scene(tmp_path, {"e.yaml": original}, {"e.yaml": upstream}, {"e.yaml": local})
     text, document = case.compare("--diff").stdout, case.compare("--format", "json").stdout
-    assert (
-        "Secret s\n    kpt loses it, krm-merge asks: data.b: secret values\ne.yaml: differs in secret values\n" in text
-    )
+    assert "Secret s\n    kpt loses it, krm-merge asks: data.b: secret values\ne.yaml: secret values differ\n" in text
     assert "hunter" not in text + document
 
 
@@ -291,8 +289,7 @@ def test_kpt_missing_says_what_to_install(tmp_path: Path) -> None:
         (path / name).symlink_to(program)
     done = case.compare(code=3, PATH=str(path))
     assert done.stderr == (
-        "error the program kpt is not on PATH, and it is what is compared with; install it: "
-        "https://kpt.dev/installation\n"
+        "error the program kpt is not on PATH, and the comparison needs it; install it: https://kpt.dev/installation\n"
     )
 
 

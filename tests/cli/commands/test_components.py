@@ -77,7 +77,7 @@ def test_the_command_decides_on_the_mode(world: World) -> None:
         (b"a: [\n", "config.yaml: "),
         (b"\xff\xfe\x00", "config.yaml: "),
         (b"", "config.yaml is empty; a PlanComponentUpdates functionConfig is expected"),
-        (b"- 1\n", "config.yaml: this is no map; a PlanComponentUpdates functionConfig is expected"),
+        (b"- 1\n", "config.yaml is not a mapping; a PlanComponentUpdates functionConfig is expected"),
         (b"apiVersion: fn.kpt.dev/v1alpha1\nkind: PlanComponentUpdates\nmetadata: {name: x}\nsufix: x\n", "sufix"),
     ],
 )

@@ -44,7 +44,7 @@ def test_edits_are_declared_and_taken_back(package: Path, krm_merge: Callable[..
     ]
     assert "slow" in (package / "a.yaml").read_text()
     done = krm_merge("declare", package, "--undo", "--allow-dirty")
-    assert done.stdout.splitlines()[0] == "edits of the files again, of patches.yaml: ConfigMap a, ConfigMap b"
+    assert done.stdout.splitlines()[0] == "edits of the files again, from patches.yaml: ConfigMap a, ConfigMap b"
     assert (package / "a.yaml").read_text() == before
     assert not (package / "patches.yaml").exists()
 
@@ -70,9 +70,9 @@ def test_a_dry_run_shows_what_it_would_write(package: Path, krm_merge: Callable[
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--undo", "--resource", "a"], "--undo takes back all"),
-        (["--undo"], "patches.yaml: no PatchResources"),
-        (["--patch", "a.yaml"], "a.yaml holds something else than one PatchResources"),
+        (["--undo", "--resource", "a"], "--undo undoes everything"),
+        (["--undo"], "patches.yaml: no readable PatchResources"),
+        (["--patch", "a.yaml"], "a.yaml holds something other than one PatchResources"),
     ],
 )
 def test_refusals_name_the_remedy(

@@ -63,7 +63,7 @@ HALF_DONE: Mapping[str, tuple[Files, list[str]]] = {
     "markers with CRLF": ({"a.yaml": IN_MARKERS.replace("\n", "\r\n")}, ["web/a.yaml:6: a conflict"]),
     "markers and a broken file": (
         {"a.yaml": IN_MARKERS, "b.yaml": BROKEN},
-        ["web/a.yaml:6: a conflict", "web/b.yaml:5: not valid YAML", "settle it; mend the file"],
+        ["web/a.yaml:6: a conflict", "web/b.yaml:5: not valid YAML", "settle it; fix the file"],
     ),
     "a wrong indent": ({"a.yaml": BROKEN}, ["web/a.yaml:5: not valid YAML", ".krmignore"]),
     "moved and broken": ({"a.yaml": None, "moved.yaml": BROKEN}, ["web/moved.yaml:5: not valid YAML"]),
@@ -71,13 +71,13 @@ HALF_DONE: Mapping[str, tuple[Files, list[str]]] = {
     "an open quote": ({"own.yaml": "kind: 'A\n"}, ["web/own.yaml:", "not valid YAML"]),
     "an open bracket": ({"own.yaml": "kind: [A\n"}, ["web/own.yaml:", "not valid YAML"]),
     "an unknown alias": ({"own.yaml": "kind: *a\n"}, ["web/own.yaml:1: the alias *a has no anchor"]),
-    "a key twice": ({"a.yaml": config_map("a") + "kind: ConfigMap\n"}, ["web/a.yaml:6: the key kind is there twice"]),
+    "a key twice": ({"a.yaml": config_map("a") + "kind: ConfigMap\n"}, ["web/a.yaml:6: the key kind appears twice"]),
     "not UTF-8": ({"own.yaml": b"name: \xff\n"}, ["web/own.yaml: not UTF-8"]),
     "a NUL": ({"own.yaml": "name: a\0\n"}, ["web/own.yaml:", "not valid YAML"]),
     "the second document": ({"a.yaml": f"{config_map('a')}---\n{BROKEN}"}, ["web/a.yaml:11: not valid YAML"]),
     "a new template": (
         {"own.yaml": "{{ if .a }}\na: b\n{{ end }}\n"},
-        ["web/own.yaml:", "if it is no YAML on purpose"],
+        ["web/own.yaml:", "if it is not YAML on purpose"],
     ),
 }
 
@@ -235,7 +235,7 @@ def test_an_update_names_what_it_adds_in_vain_and_rules_that_fit_nothing(
     done = run("update", "web@v3")
     assert done.returncode == 0, done.stderr
     for path in ("new.yaml", "deep/new.yaml"):
-        assert f"warning {path}: added, and git ignores it" in done.stderr
+        assert f"warning {path}: added, but a .gitignore excludes it" in done.stderr
     assert "warning merge-policy.yaml rules[0]: matches nothing in the package" in done.stderr
     assert "rules[1]" not in done.stderr
 
@@ -247,7 +247,7 @@ def config(kind: str, more: str) -> str:
 CHECKED: Mapping[str, tuple[Files, str]] = {
     "a misspelt field": (
         {"f.yaml": config("PatchResources", "patchez:\n- patch: 'a: b'\n")},
-        "web/f.yaml:5: patchez is an unknown field; known are",
+        "web/f.yaml:5: patchez is an unknown field; choose from",
     ),
     "a missing field": ({"f.yaml": config("PatchResources", "")}, "web/f.yaml:1: patches is missing"),
     "a wrong type": (
@@ -284,11 +284,11 @@ CHECKED: Mapping[str, tuple[Files, str]] = {
     ),
     "a resource twice in two files": (
         {"one.yaml": SERVICE, "two.yaml": SERVICE},
-        "web/two.yaml: Service web is there twice: in one.yaml, too; keep one",
+        "web/two.yaml: Service web is defined twice: in one.yaml, too; keep one",
     ),
     "a resource twice in a file": (
         {"one.yaml": f"{SERVICE}---\n{SERVICE}"},
-        "web/one.yaml: Service web is there twice",
+        "web/one.yaml: Service web is defined twice",
     ),
     "markers": ({"one.yaml": IN_MARKERS}, "web/one.yaml:6: a conflict between markers"),
     "a broken file": ({"one.yaml": BROKEN}, "web/one.yaml:5: not valid YAML"),

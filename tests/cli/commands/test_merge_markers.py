@@ -65,7 +65,7 @@ def test_a_binary_file_has_no_place_for_markers(tmp_path: Path, capsys: pytest.C
     assert exit_code(["merge", *sides, "--on-conflict", "markers", "--in-place"]) == 1
     assert (tmp_path / "local/logo.bin").read_text() == BINARY["local"]
     printed = capsys.readouterr().err
-    assert "logo.bin: a binary file has no place for markers; ours is kept" in printed
+    assert "logo.bin: a binary file cannot hold markers; ours is kept" in printed
     assert "between" not in printed
 
 
@@ -106,7 +106,7 @@ def test_the_merge_driver_names_what_is_left(
                 "upstream": SERVICE,
                 "local": f"{DEPLOYMENT}{SERVICE}{SCALER}",
             },
-            "spec.scaleTargetRef.name names Deployment web, which upstream removed or changed; it leads nowhere\n",
+            "spec.scaleTargetRef.name names Deployment web, which upstream removed or changed; it refers to nothing\n",
         ),
         (
             {"original": "a: 1\n", "upstream": "a: 1 # per node\n", "local": "a: 1\n"},

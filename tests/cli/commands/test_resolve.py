@@ -168,7 +168,7 @@ def test_closing_without_saving_changes_nothing(three: Path) -> None:
         code, output = served.end()
     assert code == 1
     assert output.strip() == (
-        "not saved: 2 still open; nothing was changed; what was chosen is kept: run the command again to go on"
+        "not saved: 2 still open; nothing was changed; your choices are kept: run the command again to continue"
     )
     assert contents(three / "l") == before
 
@@ -198,7 +198,7 @@ def test_what_somebody_else_changed_meanwhile_is_kept(three: Path) -> None:
             served.choose(record, "upstream")
         (three / "l" / "0.yaml").write_text("# theirs\n")
         refused = served.ask("/api/save", {})
-        assert "0.yaml was changed meanwhile; nothing was written. It is read anew: 2 choices fit; " in refused["error"]
+        assert "0.yaml was changed meanwhile; nothing was written. It was read again: 2 choices fit" in refused["error"]
         assert "; not those on ConfigMap c0 data.a. Save again" in refused["error"]
         served.ask("/api/close", {})
         assert served.end()[0] == 1
@@ -212,7 +212,7 @@ def test_saving_goes_on_with_a_file_that_changed_meanwhile(three: Path) -> None:
             served.choose(record, "upstream")
         text = (three / "l" / "0.yaml").read_text()
         (three / "l" / "0.yaml").write_text(text + "# theirs\n")
-        assert "It is read anew: 3 choices fit. Save again" in served.ask("/api/save", {})["error"]
+        assert "It was read again: 3 choices fit. Save again" in served.ask("/api/save", {})["error"]
         (three / "l" / "1.yaml").write_text(text.replace("name: c0", "name: c1").replace("a: l", "a: other"))
         assert "2 choices fit; not those on ConfigMap c1 data.a. Save again" in served.ask("/api/save", {})["error"]
         (changed,) = served.open()
@@ -226,7 +226,7 @@ def test_saving_goes_on_with_a_file_that_changed_meanwhile(three: Path) -> None:
 def test_a_second_session_on_one_package_is_refused(three: Path) -> None:
     with page(three, "o", "u", "l"):
         done = run(three, "resolve", "o", "u", "l", "--terminal", code=3)
-    assert "another krm-merge is at work on it" in done.stderr
+    assert "another krm-merge is working on it" in done.stderr
 
 
 def test_the_page_ends_with_the_terminal(three: Path) -> None:
@@ -301,10 +301,10 @@ def test_the_terminal_says_what_it_does_not_understand(three: Path) -> None:
     choices = "choices are u (Take upstream), l (Keep yours), o (Take original), e (Edit); ? lists all answers\n"
     assert f"? x\n'x' is not an answer; {choices}" in done.stdout
     assert f"? b\ntaking both is not possible for this value; {choices}" in done.stdout
-    assert f"? !\n'!' needs a choice behind it; {choices}" in done.stdout
+    assert f"? !\n'!' needs a choice after it; {choices}" in done.stdout
     assert done.stdout.count("u - Take upstream") == 1
     assert "b - " not in done.stdout
-    assert "write it in quotes to have it as a text" in done.stdout
+    assert "put it in quotes to make it a string" in done.stdout
     assert "1.yaml ConfigMap c1  (2 open, 3 like this)" in done.stdout
 
 
@@ -340,7 +340,7 @@ def test_many_conflicts_are_settled_together_in_the_terminal(many: Path) -> None
     )
     first = "apps/team-0/web-0.yaml Deployment web0 spec.replicas: yours 5, upstream 2"
     assert f"? g2\n\n10 of spec.replicas  (50 open)\n  {first}\n" in done.stdout
-    assert "\n10 found by 'kind:ConfigMap level'  (10 open)\n" in done.stdout
+    assert "\n10 match 'kind:ConfigMap level'  (10 open)\n" in done.stdout
     assert "\n10 resources that upstream deleted and you changed  (20 open)\n" in done.stdout
     assert "Settle all 10 [u,l,1,s,z,q,?]? u\n" in done.stdout
     assert "saved l:" in done.stderr
@@ -356,8 +356,8 @@ def test_a_group_is_undone_left_and_asked_about_one_by_one(many: Path) -> None:
     assert "? x\n'x' is not possible for all 10; ? lists what is\n" in done.stdout
     assert done.stdout.count("u - Delete all 10\n") == 1
     assert "network/web-0.yaml Service web0  (50 open" in done.stdout
-    assert "\n9 found by 'network'  (49 open)\n" in done.stdout
-    assert "nothing open is found by 'nowhere'\n" in done.stdout
+    assert "\n9 match 'network'  (49 open)\n" in done.stdout
+    assert "no open conflict matches 'nowhere'\n" in done.stdout
     assert "not saved: 49 still open" in done.stderr
 
 
@@ -406,9 +406,9 @@ def test_without_conflicts_there_is_nothing_to_ask(tmp_path: Path, place: str) -
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["o", "u"], 3, "u has no Vendorfile that says which version of upstream it comes from"),
+        (["o", "u"], 3, "u has no Vendorfile with the version of upstream that it comes from"),
         (["o", "u", "l", "x"], 2, "give one package, or three versions"),
-        (["-", "u", "l"], 2, "stdin is for answers here"),
+        (["-", "u", "l"], 2, "stdin is for answers"),
         (["o", "u", "missing"], 3, "missing: there is no such file or directory"),
         (["missing"], 3, "missing: there is no such directory"),
         (["l"], 3, "has no Kptfile"),
@@ -428,7 +428,7 @@ def test_kept_choices_that_cannot_be_read_are_named(three: Path) -> None:
     state_file(three / "l", "choices").append(b'{"resolutions": 1}\n')
     done = run(three, "resolve", "o", "u", "l", "--terminal", code=3)
     assert "choice 1 cannot be read" in done.stderr
-    assert "remove the file to begin again" in done.stderr
+    assert "remove the file to start over" in done.stderr
 
 
 # ---- git -----------------------------------------------------------------------------------------------------------

@@ -67,12 +67,12 @@ def test_a_conflict_in_one_of_several_packages_stops_that_alone(
     packages = [fetch(tmp_path, upstream, name) for name in ("a", "b", "c")]
     change(packages[1], {"web.yaml": DEPLOYMENT.replace("1.25", "1.20")})
     done = run("update", "a@v2", "b@v2", "c@v2", code=1)
-    assert "2 of 3 packages done; not b" in done.stderr
+    assert "2 of 3 packages done; failed: b" in done.stderr
     assert [("1.26" in (package / "web.yaml").read_text()) for package in packages] == [True, False, True]
     # One that cannot be read leaves the others alone, too.
     change(packages[0], {"web.yaml": "<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n"})
     done = run("update", "missing@v2", "a@v2", "b@v2", "--on-conflict", "local", code=3)
-    assert "1 of 3 packages done; not missing, a" in done.stderr
+    assert "1 of 3 packages done; failed: missing, a" in done.stderr
     assert "missing: there is no such directory" in done.stderr
     assert (packages[1] / "service.yaml").exists()
 
@@ -148,7 +148,7 @@ def test_diff_of_a_package_shows_what_was_changed_here(
     assert [record["file"] for record in json.loads(run("diff", "web@v2", "--format", "json").stdout)["records"]]
     assert "no tag or branch v9" in run("diff", "web@v9", code=3).stderr
     (package / "Kptfile").write_text("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\n")
-    assert "names no upstream in git" in run("diff", "web", code=3).stderr
+    assert "has no upstream in git" in run("diff", "web", code=3).stderr
     assert "no such directory" in run("diff", "nothing", code=3).stderr
 
 

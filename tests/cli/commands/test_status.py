@@ -61,7 +61,7 @@ def test_an_update_to_the_same_version_names_a_newer_one(package: Path, krm_merg
     done = krm_merge("update", package)
     assert done.returncode == 0
     assert done.stdout.endswith("\nno file changes\n")
-    assert done.stderr == f"newer: v2.0.0; take it with: krm-merge update {package} --latest\n"
+    assert done.stderr == f"v2.0.0 is newer; update with: krm-merge update {package} --latest\n"
     krm_merge("update", package, "--latest")
     assert "newer: " not in krm_merge("update", package).stderr
 
@@ -94,7 +94,7 @@ def test_a_branch_has_no_newest_version(package: Path, krm_merge: Callable[..., 
     write(package, {"Kptfile": kptfile})
     done = krm_merge("update", package, "--latest")
     assert done.returncode == 3
-    assert "follows main, which is no version such as v1.2.3; update it without --latest" in done.stderr
+    assert "follows main, which is not a version such as v1.2.3; update it without --latest" in done.stderr
 
 
 def test_a_missing_version_is_reported_with_those_that_there_are(package: Path, krm_merge: Callable[..., Run]) -> None:

@@ -176,8 +176,8 @@ class TestKnown:
         edited = replace_digests(data, [APP], {OLD}, NEW)
         assert (edited.data, edited.replaced) == (data, ())
         assert lines(edited) == [("warning", 2)]
-        remedy = "it is kept. Write a known one"
-        assert edited.problems[0].message == f"{FIRST} of {APP} in a.txt:2 is not known to be of it; {remedy}"
+        remedy = "it is kept. Replace it by a known one"
+        assert edited.problems[0].message == f"{FIRST} of {APP} in a.txt:2 is not a known digest of it; {remedy}"
 
     def test_what_is_new_already_needs_nothing(self) -> None:
         data = f"{APP}@{NEW}\n{APP}:v1@{NEW}".encode()
@@ -494,4 +494,4 @@ def test_a_name_that_holds_a_stale_digest_is_named() -> None:
     edited = replace_digests(text, [APP], {OLD}, NEW, path="csv.yaml")
     assert edited.data == text.replace(f"@{OLD}".encode(), f"@{NEW}".encode())
     (problem,) = edited.problems
-    assert problem.message.startswith(f"csv.yaml:2 has {OLD} outside of references to the image")
+    assert problem.message.startswith(f"csv.yaml:2 has {OLD} outside references to the image")

@@ -39,34 +39,34 @@ OPTION = "--upload-pack=touch {}; git-upload-pack"
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("commits", [SYNTHETIC | {"headSHA": OPTION}], "spec.commits[0].headSHA: the whole id of a commit is expected"),
-        ("commits", [SYNTHETIC | {"headSHA": "main"}], "spec.commits[0].headSHA: the whole id of a commit is expected"),
-        ("commits", [SYNTHETIC | {"headSHA": ""}], "spec.commits[0].headSHA: the whole id of a commit is expected"),
+        ("commits", [SYNTHETIC | {"headSHA": OPTION}], "spec.commits[0].headSHA: the full id of a commit is expected"),
+        ("commits", [SYNTHETIC | {"headSHA": "main"}], "spec.commits[0].headSHA: the full id of a commit is expected"),
+        ("commits", [SYNTHETIC | {"headSHA": ""}], "spec.commits[0].headSHA: the full id of a commit is expected"),
         ("commits", [SYNTHETIC | {"targetBranch": "-x"}], "spec.commits[0].targetBranch: the name of a branch is"),
         (
             "commits",
             [DIGEST | {"to": "sha256:1"}],
             "spec.commits[0].to: sha256: and 64 hexadecimal digits are expected",
         ),
-        ("commits", [DIGEST | {"from": "x"}], "spec.commits[0].from: a list of texts is expected"),
+        ("commits", [DIGEST | {"from": "x"}], "spec.commits[0].from: a list of strings is expected"),
         ("commits", [DIGEST | {"from": ["x"]}], "spec.commits[0].from[0]: sha256: and 64 hexadecimal digits are"),
         ("commits", [{"kind": "digests"}], "spec.commits[0].kind: synthetic or digest is expected"),
-        ("commits", "x", "spec.commits: a list of maps is expected"),
+        ("commits", "x", "spec.commits: a list of mappings is expected"),
         ("components", [], "spec.components: at least one Component is expected"),
         ("components", [{"name": "a", "context": "../a"}], "spec.components[0].context: "),
         ("sourceBranch", "main", "spec.sourceBranch: it is the target branch; another one is expected"),
-        ("sourceBranch", "", "spec.sourceBranch: a text is expected"),
+        ("sourceBranch", "", "spec.sourceBranch: a string is expected"),
         *(
             ("sourceBranch", name, "spec.sourceBranch: the name of a branch is expected")
             for name in ("-x/child", "HEAD", "@", "refs/heads/x", "a..b", "a b", "x.lock", "x/", "a:b", "x@{1}")
         ),
-        ("targetBranch", 7, "spec.targetBranch: a text is expected; put the number in quotes"),
-        ("repository", "", "spec.repository: a text is expected"),
+        ("targetBranch", 7, "spec.targetBranch: a string is expected; put the number in quotes"),
+        ("repository", "", "spec.repository: a string is expected"),
         ("repository", "--upload-pack=touch {}", "spec.repository: the URL of a git repository is expected"),
         ("repository", "ext::sh -c 'touch {}'", "transport 'ext' not allowed"),
         ("draft", "true", "spec.draft: true or false is expected, without quotes"),
         ("state", "merged", "spec.state: open or closed is expected"),
-        ("actions", "create", "spec.actions: a list of texts is expected"),
+        ("actions", "create", "spec.actions: a list of strings is expected"),
         ("description", "mine", "spec.description: the block between the two comments is missing"),
     ],
 )

@@ -84,7 +84,7 @@ def test_the_build_of_the_merge_fails_and_is_run_again(world: World) -> None:
     first = world.pull("parent", 1).head
     step(world, "1", first)
     merge = world.merge("parent", 1)
-    assert "merged, and the merge is not built" in step(world, "1", first)
+    assert "merged, but the merge is not built" in step(world, "1", first)
     failed = build(world, "2", passes=False)
     step(world, "1", first, f"the build {failed} of its merge failed")
     build(world, "2")

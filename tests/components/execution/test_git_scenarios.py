@@ -285,7 +285,7 @@ def test_a_pinned_digest_is_left_and_told(parent: World, capsys: pytest.CaptureF
     world.plan("parent", "child")
     assert world.apply() == 0
     output = capsys.readouterr().err
-    assert f"{digest('d')} of quay.io/o/parent in Dockerfile:1 is not known to be of it; it is kept" in output
+    assert f"{digest('d')} of quay.io/o/parent in Dockerfile:1 is not a known digest of it; it is kept" in output
     assert world.pulls("child") == []
 
 

@@ -147,7 +147,7 @@ def test_what_has_no_place_for_now_is_not_closed(world: World, capsys: pytest.Ca
     world.go_on("op1", "op2", "bundle")
     assert [pull.state for pull in world.pulls("bundle")] == ["open", "open"]
     assert head(world) == before
-    assert "no file names quay.io/o/op2 by digest; is digest.files right?" in capsys.readouterr().err
+    assert "no file names quay.io/o/op2 by digest; check digest.files" in capsys.readouterr().err
     world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "0")})
     world.go_on("op1", "op2", "bundle")
     world.merge("bundle", 2)
@@ -199,4 +199,4 @@ def test_what_is_left_is_not_missing(world: World, capsys: pytest.CaptureFixture
     assert world.apply() == 0
     errors = capsys.readouterr().err
     assert "may belong to another Component whose image has this name; it is kept" in errors
-    assert "is digest.files right?" not in errors
+    assert "check digest.files" not in errors

@@ -38,9 +38,9 @@ CHILD = component("child", f"{SOURCE % 'child'}\n  dependsOn: [parent]")
 @pytest.mark.parametrize(
     ("items", "field", "says"),
     [
-        ([PARENT, component("child", "dependsOn: [parent]")], "spec.source.git.url", "team/child names no repository"),
-        ([PARENT.replace("source", "origin"), CHILD], "spec.source.git.url", "team/parent names no repository"),
-        ([PARENT.replace("containerImage", "image"), CHILD], "spec.containerImage", "team/parent names no image"),
+        ([PARENT, component("child", "dependsOn: [parent]")], "spec.source.git.url", "team/child has no repository"),
+        ([PARENT.replace("source", "origin"), CHILD], "spec.source.git.url", "team/parent has no repository"),
+        ([PARENT.replace("containerImage", "image"), CHILD], "spec.containerImage", "team/parent has no image"),
     ],
 )
 def test_what_is_missing_is_told(items: list[str], field: str, says: str, mode: str) -> None:

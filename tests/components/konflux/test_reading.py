@@ -345,7 +345,7 @@ def test_pull_request() -> None:
     assert (pull.state, pull.draft, pull.head, pull.merge_commit) == ("merged", True, HEAD, MERGE)
     assert pull.merged_at == "2024-01-02T00:00:00Z"
     assert (pull.changed, pull.user_commits, pull.branches) == ((), True, ("main",))
-    with pytest.raises(UnreadableError, match=r"^status\.headSHA: the whole id of a commit is expected"):
+    with pytest.raises(UnreadableError, match=r"^status\.headSHA: the full id of a commit is expected"):
         read_pull_request(PULL | {"status": {"headSHA": f"{HEAD}\n"}})
     bare = read_pull_request({name: value for name, value in PULL.items() if name != "status"})
     assert (bare.state, bare.draft, bare.changed, bare.branches) == ("open", False, None, None)

@@ -28,10 +28,10 @@ from krm_merge.krm.identity import format_path
 # --- Fields ----------------------------------------------------------------------------------------------------------
 
 MAPPED = ("spec", "data", "mapping", "components")
-TEXT, LIST, MAP, MAPS = "a text is expected", "a list of texts is expected", "a map is expected", "a list of maps is"
+TEXT, LIST, MAP, MAPS = "a string is expected", "a list of strings is expected", "a mapping is", "a list of mappings is"
 NUMBER, FLAG = "put the number in quotes", "true or false is expected, without quotes"
 DIGEST = "sha256: and 64 hexadecimal digits are expected"
-BRANCH, COMMIT, TIME = "the name of a branch is expected", "the whole id of a commit", "a time is expected, such as"
+BRANCH, COMMIT, TIME = "the name of a branch is expected", "the full id of a commit", "a time is expected, such as"
 
 # Resource, place, value, what is said; the field is the place, where no other is told.
 WRONG: list[tuple[str, tuple[str | int, ...], Any, str, str]] = [

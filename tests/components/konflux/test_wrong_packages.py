@@ -78,7 +78,7 @@ def test_misspelt(spelling: str, is_told: bool, mode: str) -> None:
     assert len(results) == is_told
     for result in results:
         assert str(result["message"]).endswith(
-            "this field is not read; write dependencies as dependsOn, depends-on or depends on"
+            "this field is not read; declare dependencies as dependsOn, depends-on or depends on"
         )
         assert result["field"] == {"path": format_path((*SPEC, spelling))}
         assert result["tags"] == {"rule": "CR1", "component": "team/child"}
@@ -89,7 +89,7 @@ def test_misspelt_annotation() -> None:
     component = change(GOOD["Component child"], (*ANNOTATIONS, "components.krm-merge.dev/dependsOn"), "parent")
     answer = run(items_with(component), "validate")
     (message,) = answer.messages("CR1")
-    assert message.endswith(f"write dependencies as {DEPENDS_ON}")
+    assert message.endswith(f"declare dependencies as {DEPENDS_ON}")
 
 
 ADMITTED: list[tuple[Object, bool]] = [
@@ -220,14 +220,14 @@ def test_removed_in_a_config_map() -> None:
 # --- The functionConfig ----------------------------------------------------------------------------------------------
 
 CONFIGS = [
-    ("{digest: x}", "digest", "functionConfig: digest is 'x'; a map is expected"),
-    ("{digest: [a]}", "digest", "functionConfig: digest is a list; a map is expected"),
+    ("{digest: x}", "digest", "functionConfig: digest is 'x'; a mapping is expected"),
+    ("{digest: [a]}", "digest", "functionConfig: digest is a list; a mapping is expected"),
     ("{removed: parent}", "removed", "functionConfig: removed is 'parent'; a list is expected"),
-    ("{removed: [1]}", "removed[0]", "functionConfig: removed[0] is 1; a text is expected"),
+    ("{removed: [1]}", "removed[0]", "functionConfig: removed[0] is 1; a string is expected"),
     (
         "{digest: {fils: []}}",
         "digest.fils",
-        "digest.fils is an unknown field; known are files, exclude",
+        "digest.fils is an unknown field; choose from files, exclude",
     ),
     ("{digests: {}}", "digests", "ignoredPrefixes, digest, removed"),
 ]

@@ -43,7 +43,7 @@ def test_s1_common_parent_image() -> None:
     assert state.step()[0] == [f"{branch} draft parent=2 [describe] until parent#1 merged"]  # 6
     state.merge("parent", 1)
     assert state.step()[0] == [f"{branch} draft parent=2 [rebase describe] until parent#1 mergeBuild"]  # 7'
-    assert "acme/parent#1 (waiting): merged, and the merge is not built" in only(state).description
+    assert "acme/parent#1 (waiting): merged, but the merge is not built" in only(state).description
     state.push("parent", "8", 1)
     assert state.step() == ([f"{branch} ready parent=8 [addCommit rebase describe undraft]"], "CR22 CR30")  # 7
     assert len(state.pulls) == 2

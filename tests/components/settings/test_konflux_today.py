@@ -21,7 +21,7 @@ def test_nudges_that_konflux_ignores_are_reported() -> None:
     """C1."""
     answer = run([OP1, OP2, BUNDLE, CONFIG.replace("from: op1", "from: op2")], "validate")
     (message,) = answer.messages("C10")
-    assert "op1: Konflux ignores that it nudges bundle, because there is a NudgeConfig without this edge" in message
+    assert "op1: Konflux ignores its nudging of bundle, because there is a NudgeConfig without this edge" in message
     assert run([OP1, OP2, BUNDLE, CONFIG], "validate").messages("C10") == []
 
 

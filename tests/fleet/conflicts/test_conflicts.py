@@ -105,7 +105,7 @@ def test_what_the_campaign_decides_is_merged_and_can_still_be_settled(world: Wor
     world.plan("--packages", "tree", "--on-conflict", winner)
     done = world.fleet("run", "campaign")
     assert done.returncode == 0, done.stdout
-    assert "look at the conflicts: krm-merge fleet conflicts campaign" in done.stdout
+    assert "see the conflicts: krm-merge fleet conflicts campaign" in done.stdout
     assert world.states() == {"clean": 2}
     assert values(tree) == [value, "two"]
     world.fleet("resolve", "campaign", "--terminal", stdin="o\n")
@@ -164,7 +164,7 @@ def test_packages_in_policy_yaml_are_names_or_patterns(world: World) -> None:
     done = world.fleet("run", "campaign")
     assert (done.returncode, done.stderr) == (
         3,
-        "error campaign/policy.yaml: resolutions[0].packages[0] is 0; a text is expected\n",
+        "error campaign/policy.yaml: resolutions[0].packages[0] is 0; a string is expected\n",
     )
 
 

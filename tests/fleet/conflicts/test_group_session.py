@@ -74,7 +74,7 @@ def test_always_is_a_rule_for_all_packages() -> None:
     group = choices.records[0].id
     choices.choose([group], "local", always=True)
     assert policy_of(choices) == "- group: apps\n  kind: Deployment\n  path: spec.replicas\n  onConflict: local\n"
-    with pytest.raises(RefusedChoiceError, match="a rule says upstream or local"):
+    with pytest.raises(RefusedChoiceError, match="a rule chooses upstream or local"):
         choices.choose([group], "original", always=True)
 
 
@@ -82,7 +82,7 @@ def test_always_is_a_rule_for_all_packages() -> None:
     ("choice", "value", "message"),
     [
         ("recognise", None, "recognise cannot be chosen here; upstream, local, original, value can"),
-        ("value", "[1]", "this is a list, and a text or number is expected here"),
+        ("value", "[1]", "this is a list, and a string or number is expected here"),
     ],
 )
 def test_choices_that_are_refused(choice: str, value: str | None, message: str) -> None:
@@ -104,13 +104,13 @@ def test_undo_and_redo() -> None:
     choices.redo()
     choices.redo()
     assert choices.record(group).chosen == "local"
-    with pytest.raises(RefusedChoiceError, match="nothing to do again"):
+    with pytest.raises(RefusedChoiceError, match="nothing to redo"):
         choices.redo()
 
 
 def test_nothing_chosen_is_nothing_to_save() -> None:
     choices = session()
-    with pytest.raises(NotSettledError, match="nothing is chosen"):
+    with pytest.raises(NotSettledError, match="nothing was chosen"):
         choices.save()
 
 

@@ -177,7 +177,7 @@ def test_a_second_run_is_refused_with_the_first_ones_process(world: World) -> No
         lock.flush()
         done = world.fleet("run", "campaign")
     assert done.returncode == 3
-    assert f"process 4711 on {socket.gethostname()} is at work on this campaign" in done.stderr
+    assert f"process 4711 on {socket.gethostname()} is working on this campaign" in done.stderr
 
 
 @pytest.mark.usefixtures("patient")
@@ -253,7 +253,7 @@ def test_a_version_that_moved_back_or_is_gone_stops_the_run(world: World) -> Non
     world.retag("older", "2001-01-01T00:00:00Z")
     done = world.fleet("run", "campaign")
     assert done.returncode == 3
-    assert "which is older; if that is meant: krm-merge fleet run --allow-older" in done.stderr
+    assert "which is older; to update to it anyway: krm-merge fleet run --allow-older" in done.stderr
     assert "  a: newer\n" in (world.tree / "team-0/pkg-000/a.yaml").read_text()
     assert "upstream: v2 was at " in world.fleet("status", "campaign").stdout
     assert world.fleet("run", "campaign", "--allow-older").returncode == 0

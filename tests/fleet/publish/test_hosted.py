@@ -204,7 +204,7 @@ def test_the_changes_of_an_hour_are_used_up(fleet: HostedFleet) -> None:
     place.write_text(place.read_text().replace("perHour: 400", "perHour: 2"))
     done = fleet.publish()
     assert done.returncode == 0, done.stderr
-    assert "the rest waits: 127.0.0.1 has had all that it takes until" in done.stdout
+    assert "the rest waits: 127.0.0.1 accepts no more requests until" in done.stdout
     assert fleet.world.states() == {"open": 2, "clean": 1}
     assert fleet.publish().returncode == 0
     assert fleet.world.states() == {"open": 3}
@@ -216,7 +216,7 @@ def test_a_limit_that_leaves_nothing_done_is_a_failure(fleet: HostedFleet) -> No
     done = fleet.publish()
     assert done.returncode == 1
     assert done.stdout.splitlines()[0] == "nothing was published"
-    assert "the rest waits: 127.0.0.1 has had all that it takes until" in done.stdout
+    assert "the rest waits: 127.0.0.1 accepts no more requests until" in done.stdout
     assert "127.0.0.1: " not in done.stderr
 
 
@@ -239,10 +239,10 @@ def test_a_wave_waits_for_the_gate_of_the_one_before(fleet: HostedFleet) -> None
     canary, early = "{targets: 1, gate: {merged: 100%}}", "{targets: 1, gate: {merged: 0%}}"
     waves = f"waves: {{canary: {canary}, early: {early}, rest: rest}}"
     place.write_text(place.read_text().replace("waves: {}", waves))
-    assert "0 of 1 of canary merged; 100% are to be" in fleet.publish().stdout
+    assert "0 of 1 of canary merged; 100% must be" in fleet.publish().stdout
     assert [bool(fleet.head(number)) for number in range(COUNT)] == [True, False, False]
     fleet.pulls(0)[0].state = "closed"
-    assert "1 of canary closed or taken back; 0 may be" in fleet.publish().stdout
+    assert "1 of canary closed or reverted; 0 may be" in fleet.publish().stdout
     place.write_text(place.read_text().replace("gate: {merged: 100%}", "gate: {merged: 0%, closed: 1}"))
     # The gate of `early` asks for nothing: the rest follows at once.
     assert fleet.publish().returncode == 0
@@ -269,7 +269,7 @@ def test_looks_leave_half_of_the_reads_to_publishing(
         left = iter(range(8, 0, -1))
         server.seen.clear()
         done = fleet.publish()
-        assert "the rest waits: half of what 127.0.0.1 may be asked in this hour was used to look" in done.stdout
+        assert "the rest waits: reading used half of the requests that 127.0.0.1 allows per hour" in done.stdout
         looked_at.append({seen.path for seen in server.seen})
     assert [len(paths) for paths in looked_at] == [3, 3]
     assert len(looked_at[0] | looked_at[1]) == 4

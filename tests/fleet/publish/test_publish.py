@@ -71,7 +71,7 @@ def test_a_version_that_moved_back_is_not_published(world: World) -> None:
     world.retag("older", "2001-01-01T00:00:00Z")
     done = world.fleet("publish", "campaign", "--push-only")
     assert (done.returncode, head(place)) == (3, "")
-    assert "which is older; if that is meant: krm-merge fleet run --allow-older" in done.stderr
+    assert "which is older; to update to it anyway: krm-merge fleet run --allow-older" in done.stderr
     assert "which is older" in world.fleet("status", "campaign").stdout
     git(world.place / "upstream", "tag", "--delete", "v2")
     assert world.fleet("close", "campaign").stdout == "no pull request to end\n"
@@ -130,7 +130,7 @@ def test_the_next_wave_waits_for_the_one_before(world: World) -> None:
     place = world.place / "campaign/campaign.yaml"
     place.write_text(place.read_text().replace("waves: {}", "waves: {canary: 1, early: 40%, rest: rest}"))
     done = world.fleet("publish", "campaign")
-    assert "the rest waits: 0 of 1 of canary merged; 100% are to be" in done.stdout
+    assert "the rest waits: 0 of 1 of canary merged; 100% must be" in done.stdout
     assert [bool(head(place)) for place in places] == [True, False, False, False, False]
     merge(world, places[0])
     done = world.fleet("publish", "campaign")
@@ -145,7 +145,7 @@ def test_no_more_than_so_many_are_open(world: World) -> None:
     place = world.place / "campaign/campaign.yaml"
     place.write_text(place.read_text().replace("  perHour: 400", "  perHour: 400\n  maxOpen: 2"))
     done = world.fleet("publish", "campaign")
-    assert "2 pull requests are open, and no more may be" in done.stdout
+    assert "2 pull requests are open, the most that publish.maxOpen allows" in done.stdout
     assert sum(bool(head(place)) for place in places) == 2
 
 

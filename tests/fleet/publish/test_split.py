@@ -107,7 +107,7 @@ def test_packages_that_origin_has_otherwise_are_named(world: World, origin: Path
     world.fleet("run", "campaign")
     done = world.fleet("publish", "campaign")
     assert done.returncode == 1
-    assert "team-3/pkg-003: what is committed here is not what origin's own branch has" in done.stderr
+    assert "team-3/pkg-003: the commits here differ from those of origin's branch" in done.stderr
     assert "team-3/pkg-003" not in files(origin, "")
     assert "team-4/pkg-004" in files(origin, "")
 

@@ -102,7 +102,7 @@ def test_rollback_proposes_the_reverse_of_what_was_merged(fleet: HostedFleet) ->
         assert mark.reverse == reverse.number
     assert fleet.world.states() == {"reverting": COUNT}
     status = fleet.world.fleet("status", "campaign").stdout
-    assert "000.git: #2 takes back #1; the next version waits until it is merged or closed" in status
+    assert "000.git: #2 reverts #1; the next version waits until it is merged or closed" in status
 
 
 def test_what_was_rolled_back_is_not_proposed_again(fleet: HostedFleet) -> None:

@@ -107,7 +107,7 @@ def test_a_worker_of_another_version_that_comes_later_is_named(
         workers.add_worker("9.9.9")
         _, complained = run.communicate()
         assert run.returncode == 3
-        assert re.search(r"tcp://127\.0\.0\.1:\d+ has krm-merge 9\.9\.9; this is .*; run again to go on\n", complained)
+        assert re.search(r"tcp://127\.0\.0\.1:\d+ has krm-merge 9\.9\.9; this is .*; run again to cont", complained)
         workers.kill_worker()
         workers.add_worker()
         done = world.fleet("run", "campaign", "--scheduler", workers.address)
@@ -127,7 +127,7 @@ def test_a_scheduler_that_dies_is_reported_and_what_was_done_stays(
         workers.kill_scheduler()
         _, complained = run.communicate()
     assert run.returncode == 3
-    assert complained == "error the scheduler is gone; run again to go on\n"
+    assert complained == "error the connection to the scheduler was lost; run again to continue\n"
     assert world.states()["pending"] == COUNT - 10
     world.fleet("run", "campaign")
     check(world, reference)
@@ -136,7 +136,7 @@ def test_a_scheduler_that_dies_is_reported_and_what_was_done_stays(
 @pytest.mark.parametrize(
     ("address", "problem"),
     [
-        ("tcp://10.1.2.3:8786", "anybody who reaches it can run anything"),
+        ("tcp://10.1.2.3:8786", "anyone who can reach it can run code"),
         ("scheduler", "the address of a scheduler is expected"),
     ],
 )

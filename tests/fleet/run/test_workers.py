@@ -60,5 +60,5 @@ def test_a_merge_that_takes_too_long_is_ended_and_set_aside(world: World) -> Non
     done = run(*command, "fleet", "run", "campaign", "--timeout", "1", cwd=world.place)
     os.close(os.open(fifo, os.O_RDWR | os.O_NONBLOCK))
     assert done.returncode == 1
-    assert "acme/shop.git: it ended its worker or took too long, 2 times; set aside" in done.stdout
+    assert "acme/shop.git: it crashed its worker or timed out 2 times; set aside" in done.stdout
     assert world.states() == {"failed": 1}

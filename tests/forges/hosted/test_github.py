@@ -45,7 +45,7 @@ class TestAddresses:
         ],
     )
     def test_of_others_are_refused(self, forge: Forge, server: FakeForge, url: str) -> None:
-        with pytest.raises(ForgeError, match=r"is no repository of github\.com; correct its address") as raised:
+        with pytest.raises(ForgeError, match=r"is not a repository of github\.com; use an address like") as raised:
             forge.pull_requests(url)
         assert "hid" not in str(raised.value)
         assert not server.seen
@@ -114,5 +114,5 @@ class TestReading:
 
     def test_ends_where_redirects_go_in_circles(self, forge: Forge, server: FakeForge) -> None:
         server.moved["acme/app"] = "acme/app"
-        with pytest.raises(ForgeError, match="redirects in circles"):
+        with pytest.raises(ForgeError, match="redirects in a loop"):
             forge.pull_requests(URL)

@@ -112,7 +112,7 @@ class TestRefusals:
     )
     def test_of_opening(self, forge: Forge, branch: str, message: str) -> None:
         about = f"acme/app: opening a pull request of {branch} into main"
-        with pytest.raises(ForgeError, match=rf"^{about}: .*{message} \(422\); look whether both branches are there"):
+        with pytest.raises(ForgeError, match=rf"^{about}: .*{message} \(422\); check that both branches exist"):
             open_pull(forge, branch)
 
     @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ class TestToken:
 
     @pytest.mark.parametrize("token", ["hidden\nX-Other: 1", "hid den", "hidden\x00", "hiddén"])
     def test_that_cannot_be_one(self, token: str) -> None:
-        with pytest.raises(ForgeError, match="the token has characters that no token has") as raised:
+        with pytest.raises(ForgeError, match="the token has invalid characters") as raised:
             GitHub(Connection("github.com", Token(token, "GITHUB_TOKEN")))
         assert "hid" not in str(raised.value)
 

@@ -96,7 +96,7 @@ def test_the_token_goes_to_no_other_server(
     app.push("x")
     with HOSTED[kind].server(TOKEN) as other:
         server.elsewhere = other.api
-        with pytest.raises(ForgeError, match=r"sends us to http://127\.0\.0\.1, which gets no token"):
+        with pytest.raises(ForgeError, match=r"redirects to http://127\.0\.0\.1, which is not sent the token"):
             forge.pull_requests(url) if method == "GET" else open_pull(forge, url=url)
         assert not other.seen
 
@@ -175,7 +175,7 @@ def test_gitlab_has_groups_in_groups(time: Time) -> None:
         app.push("x")
         forge = connect(server, time, kind="gitlab")
         assert open_pull(forge, url="git@gitlab.com:acme/team/sub/app.git").number == 1
-        with pytest.raises(ForgeError, match=r"gitlab\.com/acme is no repository of gitlab\.com"):
+        with pytest.raises(ForgeError, match=r"gitlab\.com/acme is not a repository of gitlab\.com"):
             forge.pull_requests("https://gitlab.com/acme")
 
 

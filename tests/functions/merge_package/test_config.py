@@ -188,7 +188,7 @@ WRONG = [
     ("  original: [text]\n", "original[0]", "'text'"),
     ("  upstream: {a: b}\n", "upstream", "a map"),
     ("  metadata: x\n", "metadata", "'x'"),
-    ("  rules: {}\n", "rules", "a map; a list is expected"),
+    ("  rules: {}\n", "rules", "a mapping; a list is expected"),
     ("  rules: [x]\n", "rules[0]", "'x'"),
     ("  rules: [{}, {kind: 5}]\n", "rules[1].kind", "is 5"),
     ("  rules: [{path: a..b}]\n", "rules[0].path", "column 2"),

@@ -230,8 +230,8 @@ def test_a_rule_that_matches_nothing_is_a_warning() -> None:
 UNKNOWN: list[tuple[Value, str, str]] = [
     ({"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "MergePackages"}, "kind", "MergePackages"),
     ({"apiVersion": "fn.kpt.dev/v1alpha1"}, "kind", "missing"),
-    ({"kind": None}, "kind", "known are MergePackage"),
-    ({"kind": {"a": "b"}}, "kind", "known are MergePackage"),
+    ({"kind": None}, "kind", "choose from MergePackage"),
+    ({"kind": {"a": "b"}}, "kind", "choose from MergePackage"),
     ({"kind": "ConfigMap", "data": {"function": "Merge"}}, "data.function", "Merge"),
     ({"kind": "ConfigMap", "data": {"function": 5}}, "data.function", "5"),
 ]

@@ -155,7 +155,7 @@ def test_a_path_that_leads_out_of_the_package_is_refused() -> None:
     away = f"{kptfile()}---\n{config_map('x', 'a', '../../x.yaml')}"
     outcome = process(resource_list([kptfile(), config_map("k", "k", "k.yaml")], kptfile(), away))
     assert outcome.exit_code == 1
-    assert "leads out of the package" in outcome.message
+    assert "is outside the package" in outcome.message
 
 
 @pytest.mark.parametrize("ids", ["", "    config.k8s.io/id: '1'\n    internal.config.kubernetes.io/id: '1'\n"])
@@ -173,7 +173,7 @@ def test_comments_alone_come_from_upstream(value: str, ids: str) -> None:
     assert "\n- # new\n  apiVersion: v1\n" in output
     assert f"\n    a: {value} # why\n" in output
     assert "/id: '1'" not in output
-    assert "comments only, as upstream has them" in output
+    assert "comments only, as in upstream" in output
 
 
 @pytest.mark.parametrize("refused", [False, True])

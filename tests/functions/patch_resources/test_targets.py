@@ -282,16 +282,16 @@ def test_types() -> None:
 
 WRONG = [
     # an entry, what is said of it
-    ({"patch": "[]", "type": "strategic", "target": {}}, "a strategic patch is a map, this is a list"),
-    ({"patch": "[]", "type": "merge", "target": {}}, "a merge patch is a map, this is a list"),
-    ({"patch": "a: 1", "type": "json", "target": {}}, "a json patch is a list of operations, this is a map"),
-    ({"path": "patches/web.yaml", "type": "json"}, "a json patch is a list of operations, this is a map"),
+    ({"patch": "[]", "type": "strategic", "target": {}}, "a strategic patch is a mapping, and this is a list"),
+    ({"patch": "[]", "type": "merge", "target": {}}, "a merge patch is a mapping, and this is a list"),
+    ({"patch": "a: 1", "type": "json", "target": {}}, "a json patch is a list of operations, and this is a mapping"),
+    ({"path": "patches/web.yaml", "type": "json"}, "a json patch is a list of operations, and this is a mapping"),
     ({"patch": "[{op: add, path: /a, value: 1}]"}, "target is missing"),
     ({"patch": "spec: {}"}, "target is missing"),
     ({"patch": "apiVersion: v1\nkind: Service\n"}, "target is missing"),
-    ({"patch": "text", "target": {}}, "a patch is a map or a list of operations"),
+    ({"patch": "text", "target": {}}, "a patch is a mapping or a list of operations"),
     ({"patch": "a: 1\n---\na: 2\n", "target": {}}, "target is for one patch, and this text holds 2"),
-    ({"patch": "a: 1\na: 2\n", "target": {}}, "the key a is there twice"),
+    ({"patch": "a: 1\na: 2\n", "target": {}}, "the key a appears twice"),
     ({"patch": "a: [", "target": {}}, "not valid YAML"),
     ({"target": {}}, "give either patch or path"),
     ({"target": {}, "patch": "a: 1", "path": "web.yaml"}, "give either patch or path"),
@@ -302,7 +302,7 @@ WRONG = [
     ({"patch": "- {op: move, path: /a}", "target": {}}, "operation 1, "),
     ({"patch": "- {op: jump, path: /a}", "target": {}}, "operation 1, "),
     ({"patch": "- {op: add, path: a, value: 1}", "target": {}}, "operation 1, "),
-    ({"patch": "- text", "target": {}}, 'operation 1 is "(redacted)"; a map with op and path is expected'),
+    ({"patch": "- text", "target": {}}, 'operation 1 is "(redacted)"; a mapping with op and path is expected'),
 ]
 
 
@@ -476,7 +476,7 @@ def test_what_leaves_no_object_is_refused(patch: str, path: str) -> None:
         ("- {op: add, path: /a, value: aGlkZGVu}\n- {op: remove, path: /data/zz}", "operation 2, "),
         ("- {op: replace, path: '', value: [aGlkZGVu]}", 'the patch leaves ["(redacted)"] in place'),
         (f"- {{op: test, path: /data/{'x' * 300}, value: aGlkZGVu}}", "operation 1, "),
-        ("- {op: replace, path: /metadata, value: aGlkZGVu}", "metadata: a map is expected"),
+        ("- {op: replace, path: /metadata, value: aGlkZGVu}", "metadata: a mapping is expected"),
         ("data: {$retainKeys: [a], password: aGlkZGVu}", "data.$retainKeys: invalid patch format of retainKeys"),
         (
             "metadata: {ownerReferences: [{name: aGlkZGVu}]}",

@@ -165,7 +165,7 @@ PLUGIN_ERRORS: list[tuple[Value, str]] = [
     ({"exec": {"file": ""}}, "'' is not the name of a file in the plugin directory"),
     ({"exec": {"file": "writable"}}, "could be changed by the user who runs this; set its mode to 0555"),
     ({"exec": {"file": "group"}}, "could be changed by the user who runs this; set its mode to 0555"),
-    ({"exec": {"file": "link"}}, "leads out of the plugin directory"),
+    ({"exec": {"file": "link"}}, "is outside the plugin directory"),
     ({"exec": {"file": "text"}}, "is not an executable file; set its mode to 0555"),
     ({"exec": {"file": "bin"}}, "is not an executable file; set its mode to 0555"),
     ({"exec": {"file": "dangling"}}, "has no plugin dangling"),
@@ -221,7 +221,7 @@ def test_unknown_names(name: str) -> None:
     done = Done([DEPLOYMENT], config_of(GOOD, BUILTIN, **{name: ["good", "bad", "worse"]}))
     assert done.exit_code == 1
     first, second = done.results
-    names = "known are good, KubernetesPlugin"
+    names = "choose from good, KubernetesPlugin"
     assert first["message"] == f"functionConfig: {name} names bad, but no plugin has that name; {names}"
     assert "names worse" in second["message"]
     assert first["field"] == {"path": name}
@@ -237,4 +237,4 @@ def test_no_two_resources_of_one_identity() -> None:
     """P9, of plugins, too: kubectl would apply one over the other."""
     other = DEPLOYMENT.replace("name: web", "name: new")
     (error,) = refuse([DEPLOYMENT, other], patches("a", op("replace", "/metadata/name", "new"), target={"name": "web"}))
-    assert "Deployment shop/web: a renames it to Deployment shop/new, of which there would be 2" in error
+    assert "Deployment shop/web: a renames it to Deployment shop/new, and there would be 2" in error

@@ -102,9 +102,8 @@ def test_an_existing_item_stands(points: Points) -> None:
     assert done.text == done.before
     (result,) = done.events("ignored")
     assert result["severity"] == "info"
-    assert (
-        result["message"] == "ConfigMap other: b proposes other contents than the package has; the package's are kept"
-    )
+    message = "ConfigMap other: b proposes contents that differ from the package's; the package's are kept"
+    assert result["message"] == message
     assert result["tags"] == {"rule": "T7", "event": "ignored", "plugin": "b", "reason": "exists"}
 
 

@@ -118,10 +118,10 @@ def nest(levels: int) -> Any:
 JSON_KNOWS: Final = "JSON has dict, list, str, int, float, bool and None"
 WRONG_ANSWERS: list[tuple[Callable[[], Any], str]] = [
     # what a plugin answers, what is said of it
-    (lambda: Response.of(add_x("/spec/x", 1)), "the path of add is '/spec/x'; a tuple of texts is expected: ('spec',"),
-    (lambda: Response.of(add_x(("spec", 0), 1)), "the path of add is ('spec', 0); a tuple of texts is expected"),
-    (lambda: Response.of(Operation("copy", ("x",), "/spec")), "the source of copy is '/spec'; a tuple of texts"),  # type: ignore[arg-type]
-    (lambda: Response.of(Operation("set", ("x",))), "op is 'set'; known are add, remove, replace, move, copy, test"),  # type: ignore[arg-type]
+    (lambda: Response.of(add_x("/spec/x", 1)), "the path of add is '/spec/x'; a tuple of strings is expected: ('sp"),
+    (lambda: Response.of(add_x(("spec", 0), 1)), "the path of add is ('spec', 0); a tuple of strings is expected"),
+    (lambda: Response.of(Operation("copy", ("x",), "/spec")), "the source of copy is '/spec'; a tuple of strings"),  # type: ignore[arg-type]
+    (lambda: Response.of(Operation("set", ("x",))), "op is 'set'; choose from add, remove, replace, move, copy, test"),  # type: ignore[arg-type]
     (lambda: Response.of(add_x(("x" * 3,) * 200, 1)), "the path of add has more than 126 levels"),
     (lambda: Response((add_x(("x",), 1),)), "patches of the response: a tuple of Patch is expected"),  # type: ignore[arg-type]
     (lambda: Response(Patch(())), "patches of the response: a tuple of Patch is expected"),  # type: ignore[arg-type]
@@ -230,7 +230,7 @@ def test_items_that_are_no_resources() -> None:
     assert "apiVersion and kind are expected" in first
     assert first.startswith("other.yaml: ")
     assert second.startswith("other.yaml: ")
-    assert "the key data is there twice" in second
+    assert "the key data appears twice" in second
 
 
 # ---- programs --------------------------------------------------------------------------------------------------------

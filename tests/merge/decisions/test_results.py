@@ -117,7 +117,7 @@ def test_a_place_is_named_by_the_innermost_element(path: str, name: str) -> None
 def test_lost_comments_are_quoted_unless_they_are_hidden(comments: list[str], is_hidden: bool, message: str) -> None:
     assert lost_comments_message("local", comments, is_hidden=is_hidden) == message
     results, ref = Results(), ResourceRef("v1", "A", "a")
-    for rule, text in (("V8", message), ("V8", "comments only, as upstream has them"), ("V2", message)):
+    for rule, text in (("V8", message), ("V8", "comments only, as in upstream"), ("V2", message)):
         results.info(text, resource=ref, rule=rule)
     assert [is_lost_comment(result) for result in results] == [True, False, False]
 
@@ -245,8 +245,8 @@ def test_a_resource_of_another_name_has_the_same_content(metadata: str, is_same:
         ((None, None, "1"), []),
         (("1", None, None), []),
         (("1", "1", None), []),
-        ((None, "1", None), [("info", "R2", "Widget w: added, as upstream has it")]),
-        (("1", None, "1"), [("info", "R2", "Widget w: deleted, as upstream deleted it")]),
+        ((None, "1", None), [("info", "R2", "Widget w: added, as in upstream")]),
+        (("1", None, "1"), [("info", "R2", "Widget w: deleted, as in upstream")]),
         (("1", "2", "1"), [("info", "V2", "Widget w: 1 change from upstream: spec.a")]),
         (
             ("1", "2", "3"),

@@ -1,4 +1,4 @@
-"""What becomes of a resource that not all sides have, and of one that moved (F5, R1, R2, K4, K1, M1)."""
+"""What happens to a resource that not all sides have, and of one that moved (F5, R1, R2, K4, K1, M1)."""
 
 from __future__ import annotations
 

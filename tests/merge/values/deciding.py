@@ -29,7 +29,7 @@ SHORT = {
     "upstream changed it, local changed it": "both changed",
     "upstream added it, local added it": "both added",
     "elements that share a key or have none, so the list is merged as a plain sequence": "no keys",
-    "no function has a name and a is there more than once in a list, so the list is one value": "one value",
+    "no function has a name and a appears more than once in a list, so the list is one value": "one value",
     "name every function on all sides, or set functionIdentity: smart, to keep them": "name all",
     "and only one of them is allowed": "not both",
     "both changed one place of the list": "one place",

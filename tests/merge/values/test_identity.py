@@ -68,15 +68,15 @@ DOCUMENT = [
     ("", "n=a", "", "-0-"),
     ("n=a", "", "", "0--"),
     ("", "", "", ""),
-    ("n=a", "n=a n=b", "n=a", "the name n is there more than once in a list"),
-    ("n=a n=a", "", "", "the name n is there more than once in a list"),
+    ("n=a", "n=a n=b", "n=a", "the name n appears more than once in a list"),
+    ("n=a n=a", "", "", "the name n appears more than once in a list"),
     # F1
     ("a:v1 b", "b a:v2", "a:v3", "010 10-"),
     ("localhost:5000/a localhost:5000/b", "localhost:5000/a:v2", "localhost:5000/b@sha256:1", "1-0 00-"),
     ("r/a:v1@sha256:1", "r/a", "r/a:v2", "000"),
     ("!ls a", "a !ls", "!ls", "010 10-"),
-    ("a", "a a:v2", "a", "no function has a name and a is there more than once in a list"),
-    ("!ls !ls", "", "", "no function has a name and ls is there more than once in a list"),
+    ("a", "a a:v2", "a", "no function has a name and a appears more than once in a list"),
+    ("!ls !ls", "", "", "no function has a name and ls appears more than once in a list"),
     ("=", "a", "a", "a function has neither image nor exec"),
     # F3
     ("n=a", "a", "n=a", "only some of the functions have a name"),
@@ -125,12 +125,12 @@ SMART = [
     ("a/?x:1 a/?x:2", "a/?x:2 a/?x:1", "a/?x:1 a/?x:2", "010 101"),
     ("a/?x:1 a/?x:2", "a/?x:2", "a/?x:1", "0-0 10-"),
     ("a/?x:1 a/?x:2", "a:v2/?x:1 a:v2/?x:2", "a/?y:1 a/?x:1 a/?x:2", "001 112 --0"),
-    ("a a", "a a", "a a", "no function has a name and a is there more than once in a list"),
+    ("a a", "a a", "a a", "no function has a name and a appears more than once in a list"),
     (
         "a/?x:1,y:1 a/?x:9,y:9",
         "a/?x:9,y:8 a/?x:1,y:2",
         "a/?x:1,y:1 a/?x:9,y:9",
-        "no function has a name and a is there more than once in a list",
+        "no function has a name and a appears more than once in a list",
     ),
     ("n=a n=b", "n=a", "n=a n=b", "000 1-1"),
     # The only one of its image.
@@ -230,10 +230,10 @@ FAULTS = [
     ("{image: a, configRef: {}, configMap: {}}", ["[image=a]: the function a has both configMap and configRef"]),
     ("{name: n, image: a}, {name: n, image: b}", [": the function n has a name that 2 functions have"]),
     ("{image: a}, {image: a, exec: b}", ["[1]: the function a has both image and exec"]),
-    ("word", ["[0]: a map is expected"]),
-    ("null", ["[0]: a map is expected"]),
+    ("word", ["[0]: a mapping is expected"]),
+    ("null", ["[0]: a mapping is expected"]),
     ("{image: a, exclude: {kind: b}}", ["[0].exclude: a list is expected"]),
-    ("{image: a, selectors: [{labels: {b: [c]}}]}", ["[0].selectors[0].labels.b: a text is expected"]),
+    ("{image: a, selectors: [{labels: {b: [c]}}]}", ["[0].selectors[0].labels.b: a string is expected"]),
 ]
 
 

@@ -152,7 +152,7 @@ def test_upstream_alone_changed_line_ends(path: str) -> None:
     before, theirs = {path: File(original.encode())}, {path: File(crlf(original).encode())}
     done = merge_trees(before, theirs, before, PackageMerger(Policy()))
     assert done.changes == theirs
-    assert [(r.rule, r.message) for r in done.results] == [("W5", f"{path}: line ends only, as upstream has them")]
+    assert [(r.rule, r.message) for r in done.results] == [("W5", f"{path}: line endings only, as in upstream")]
     done = merge_trees(before, theirs, {path: File(local.encode())}, PackageMerger(Policy()))
     assert not done.changes
     assert not list(done.results)

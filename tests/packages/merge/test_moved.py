@@ -120,7 +120,7 @@ def test_what_local_edited_follows_upstream(case: str) -> None:
     local = original | {path: edit(original[path], place)}
     files, results = merge(original, upstream, local, Policy("fail"))
     assert files == upstream | {new: edit(upstream[new], place)}
-    assert any(f"{new}: moved from {path}, as upstream moved it" in result.message for result in results)
+    assert any(f"{new}: moved from {path}, as in upstream" in result.message for result in results)
     assert merge(original, upstream, files, Policy("fail"))[0] == files
 
 

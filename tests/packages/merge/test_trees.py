@@ -280,7 +280,7 @@ class Endless:
 
 def test_a_package_that_holds_itself_is_refused() -> None:
     local = {"Kptfile": File(FOLLOWS.format(name="root", repo="up", commit="0" * 40).encode())}
-    with pytest.raises(PackageError, match="sub/Kptfile: follows what a package around it comes from"):
+    with pytest.raises(PackageError, match="sub/Kptfile: has the upstream of a package that contains it"):
         update_package(local, Endless(), PackageMerger(Policy()))
 
 

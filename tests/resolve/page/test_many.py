@@ -129,7 +129,7 @@ def test_a_search_without_result_says_where_it_looked_and_escape_ends_it(page: P
     page.keyboard.press("n")
     expect(card(page, 1)).to_be_focused()
     page.get_by_role("searchbox", name="Find").fill("nowhere")
-    expect(page.locator("main")).to_contain_text("Nothing found. Every word is looked for in")
+    expect(page.locator("main")).to_contain_text("Nothing found. Each word is searched in")
     page.keyboard.press("Escape")
     expect(card(page, 1)).to_be_focused()
     expect(page.get_by_role("searchbox", name="Find")).to_have_value("")

@@ -164,7 +164,7 @@ def test_a_value_of_ones_own_and_the_servers_verdict(page: Page, client: Client)
     expect(editor).to_be_focused()
     editor.fill("[1, 2")
     editor.press("Control+Enter")
-    expect(card(page, 0).get_by_role("alert")).to_contain_text("write it in quotes to have it as a text")
+    expect(card(page, 0).get_by_role("alert")).to_contain_text("put it in quotes to make it a string")
     assert len(client.host.session.open) == 3
     editor.fill("mine")
     card(page, 0).get_by_role("button", name="Use this value").click()
@@ -333,7 +333,7 @@ def test_closing_without_saving(page: Page, client: Client) -> None:
     expect(count(page)).to_have_text("2 open · 1 settled")
     page.get_by_role("button", name="Close").click()
     expect(page.get_by_role("heading", name="Closed without saving")).to_be_visible()
-    expect(page.get_by_role("status")).to_contain_text("What you chose is kept")
+    expect(page.get_by_role("status")).to_contain_text("Your choices are kept")
     assert not client.host.is_saved
 
 

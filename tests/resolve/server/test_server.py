@@ -96,9 +96,9 @@ def test_an_old_revision_is_refused_and_changes_nothing(client: Client) -> None:
     ("more", "reason"),
     [
         ({"choice": "value", "value": "[1"}, "not valid YAML"),
-        ({"choice": "value", "value": {"a": 1}}, "a mapping, and a text or number is expected"),
-        ({"choice": "value"}, "a value is given with the choice value"),
-        ({"choice": "local", "value": 1}, "only with that"),
+        ({"choice": "value", "value": {"a": 1}}, "a mapping, and a string or number is expected"),
+        ({"choice": "value"}, "value must be given with the choice value"),
+        ({"choice": "local", "value": 1}, "only with it"),
         ({"choice": "recognise"}, "cannot be chosen here"),
         ({"choice": "theirs"}, "choice is not one of"),
         ({"choice": ["local"]}, "choice is not one of"),
@@ -221,7 +221,7 @@ def test_a_fault_of_ours_is_reported_where_it_can_be_read(
 
     monkeypatch.setattr(client.host.session, "contexts", broken)
     got = client.ask(f"/api/context?id={client.host.session.open[0].id}")
-    assert (got.status, got.body) == (500, {"error": "internal error; the terminal says more"})
+    assert (got.status, got.body) == (500, {"error": "internal error; see the terminal"})
     assert "internal error, nothing was changed: KeyError" in capfd.readouterr().err
     assert client.ask("/api/report").status == 200
 

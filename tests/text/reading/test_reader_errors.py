@@ -29,9 +29,9 @@ def check_refusal(text: str, problem: str) -> None:
 @pytest.mark.parametrize(
     ("text", "problem", "line", "column"),
     [
-        ("a: 1\nb: 2\n'a': 3\n", "the key a is there twice", 3, 1),
-        ("x: {b: 1, 0x1: 2, 1: 3}\n", "the key 1 is there twice", 1, 19),
-        ("x:\n- [a]: 1\n  [a]: 2\n", "the key of a mapping is there twice", 3, 3),
+        ("a: 1\nb: 2\n'a': 3\n", "the key a appears twice", 3, 1),
+        ("x: {b: 1, 0x1: 2, 1: 3}\n", "the key 1 appears twice", 1, 19),
+        ("x:\n- [a]: 1\n  [a]: 2\n", "the key of a mapping appears twice", 3, 3),
         ("a: *x\n", "the alias \\*x has no anchor before it", 1, 4),
         ("a: &x 1\n---\nb: *x\n", "the alias \\*x has no anchor before it", 3, 4),
         ("a: &x\n  b: *x\n", "the alias \\*x is inside its own anchor", 2, 6),
@@ -165,7 +165,7 @@ def test_damaged_documents(random: Random, at: int, length: int, piece: str) -> 
 )
 def test_keys_that_are_no_texts_are_small(text: str, problem: str) -> None:
     """As text, each level would double the backslashes of the one below."""
-    with pytest.raises(TextError, match=f"a key that is a list or a map {problem}; make it a text"):
+    with pytest.raises(TextError, match=f"a key that is a list or a mapping {problem}; make it a string"):
         read(text)
 
 

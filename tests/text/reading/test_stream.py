@@ -78,5 +78,5 @@ def test_more_documents_than_the_limit_are_not_divided(monkeypatch: pytest.Monke
     # White space above the first separator is not a document.
     assert split_documents(b"\n" + b"".join(documents[1:])) == [b"\n" + documents[1], documents[2]]
     for text in (b"".join(documents), b"---\n" * 9):
-        with pytest.raises(KrmMergeError, match=r"c\.yaml holds more than 2 documents; divide it"):
+        with pytest.raises(KrmMergeError, match=r"c\.yaml holds more than 2 documents; split it"):
             split_documents(text, "c.yaml")

@@ -131,11 +131,11 @@ def test_a_plugin_that_is_just_starting_is_killed_with_us(programs: Programs) ->
         (["""echo '{"version": "v2"}'"""], "the response has version v2; v1 is expected"),
         (["""echo '{"isWhiteOut": 1}'"""], "isWhiteOut of the response is neither true nor false"),
         (["""echo '{"patches": {}}'"""], "patches and newResources of the response are lists"),
-        (["""echo '{"patches": [1]}'"""], "patches[0] of the response: an operation is a map with op and path"),
+        (["""echo '{"patches": [1]}'"""], "patches[0] of the response: an operation is a mapping with op and path"),
         (["""echo '{"patches": [{"op": "remove"}]}'"""], "patches[0] of the response: remove without path"),
         (
             ["""echo '{"patches": [{"op": "drop", "path": ""}]}'"""],
-            "patches[0] of the response: op is drop; known are add, remove, replace, move, copy, test",
+            "patches[0] of the response: op is drop; choose from add, remove, replace, move, copy, test",
         ),
         (["""echo '{"patches": [{"op": "add", "path": "/x"}]}'"""], "patches[0] of the response: add without value"),
         (

@@ -201,7 +201,7 @@ def graph_command(directory: Path, config: Path | None, form: str, target: Path)
     if drawing is not None:
         text = dot(drawing) if form == "dot" else mermaid(drawing)
         if form == "mermaid" and (why := beyond_mermaid(drawing, text)):
-            say(f"warning: {why}; take --format dot")
+            say(f"warning: {why}; use --format dot")
         write_result(target, File(text.encode()))
     if results.errors:
         sys.exit(1)

@@ -80,7 +80,7 @@ def declare_command(package: Path, options: DeclareOptions) -> None:
               krm-merge declare web && kpt fn render web
     """
     if options.undo and options.resources:
-        raise click.UsageError("--undo takes back all that the file declares; leave --resource out")
+        raise click.UsageError("--undo undoes everything in the file; leave out --resource")
     with opened_package(package, only_looks=options.dry_run) as (journal, local):
         if not (options.dry_run or options.allow_dirty):
             refuse_uncommitted(package)
@@ -103,7 +103,7 @@ def declare_command(package: Path, options: DeclareOptions) -> None:
     names = abridge(done.resources, _SHOWN)
     if options.undo:
         is_rendered = f"removed {options.path}: the files have what it declares already"
-        say(f"edits of the files again, of {options.path}: {names}" if names else is_rendered, on_stdout=True)
+        say(f"edits of the files again, from {options.path}: {names}" if names else is_rendered, on_stdout=True)
     elif names:
         say(f"declared in {options.path}: {names}", on_stdout=True)
     else:

@@ -79,7 +79,7 @@ def status(directory: Path, reports: tuple[Path, ...], form: str) -> None:
     for entry in overview.entries.values():
         if entry.request is not None and entry.request.state == "reverting":
             waits = "the next version waits until it is merged or closed"
-            say(f"{entry.target}: #{entry.request.reverse} takes back #{entry.request.number}; {waits}", on_stdout=True)
+            say(f"{entry.target}: #{entry.request.reverse} reverts #{entry.request.number}; {waits}", on_stdout=True)
         if entry.problem:
             say(f"{entry.target}: {entry.problem}", on_stdout=True)
 
@@ -243,7 +243,7 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
     publishing = campaign.publishing
     names = [wave.name for wave in publishing.waves] or ["all"]
     if wave is not None and wave not in names:
-        raise click.UsageError(f"there is no wave {wave}; known are {', '.join(names)}")
+        raise click.UsageError(f"there is no wave {wave}; choose from {', '.join(names)}")
     with _publisher(
         Publisher,
         place,

@@ -285,7 +285,7 @@ def run(directory: Path, options: FleetRunOptions) -> None:
                 progress.show(event, this.total)
         entries = ledger.entries()
         if not this.total:
-            say("no target is left for that" if campaign.targets else "the campaign has no targets", on_stdout=True)
+            say("no target matches the options" if campaign.targets else "the campaign has no targets", on_stdout=True)
         else:
             _summarise_run(progress, list(entries.values()), directory, dry_run=options.dry_run)
             if not options.dry_run:
@@ -326,11 +326,11 @@ def _show_conflicts(groups: Sequence[Group], campaign: Campaign, directory: Path
         say(f"{len(stopping) - _MOST_LINES:,} more conflicts; `krm-merge fleet conflicts` has them", on_stdout=True)
     if not stopping:
         if groups:
-            say(f"look at the conflicts: krm-merge fleet conflicts {quote(str(directory))}", on_stdout=True)
+            say(f"see the conflicts: krm-merge fleet conflicts {quote(str(directory))}", on_stdout=True)
         return
     packages = len({package for group in stopping for package in group.packages})
     left = "1 package is" if packages == 1 else f"{packages:,} packages are"
-    say(f"{left} as before, because of these conflicts. Run one of:", on_stdout=True)
+    say(f"{left} unchanged because of these conflicts. Run one of:", on_stdout=True)
     ways = [
         (command_of("fleet", "conflicts", str(directory)), "shows all values"),
         (command_of("fleet", "resolve", str(directory)), "asks, once for all packages"),

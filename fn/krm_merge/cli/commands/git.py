@@ -120,7 +120,7 @@ def mergetool_command(base: Path, local: Path, remote: Path, merged: Path, in_te
     def write(saved: Saved) -> None:
         now: Tree = Changed(ours, saved.changes)
         if path not in now:
-            raise PackageError(f"{merged}: nothing is left of it; remove it with git rm")
+            raise PackageError(f"{merged}: the merge leaves nothing of it; remove it with git rm")
         write_file(merged, now[path])
         if memory is not None:
             remember(memory, saved.choices, name)

@@ -121,14 +121,14 @@ def update_command(
         raise click.UsageError("--format json and --report are for one package")
     if below:
         if any(ref for _, ref in targets):
-            raise click.UsageError("--all takes directories, without a version")
+            raise click.UsageError("--all is for directories without a version")
         targets = [(place, "") for place in _packages_that_follow([place for place, _ in targets])]
     if len(targets) == 1:
         _exit(_update(*targets[0], how, permissions, options))
         return
     codes = {str(place): _update_of_several(place, ref, how, permissions, options) for place, ref in targets}
     if failed := [name for name, code in codes.items() if code]:
-        say(f"{len(codes) - len(failed)} of {quantity(len(codes), 'package')} done; not {abridge(failed, _SHOWN)}")
+        say(f"{len(codes) - len(failed)} of {quantity(len(codes), 'package')} done; failed: {abridge(failed, _SHOWN)}")
     _exit(max(codes.values(), default=0))
 
 
@@ -194,7 +194,7 @@ def _update(place: Path, ref: str, how: UpdateOptions, permissions: Permissions,
         if is_written and (following := what_next(place, outcome.tree, outcome.decided)):
             say(following)
         if not (outcome.changes or outcome.is_refused or ref) and (newer := _newer(place, local, repositories)):
-            say(f"newer: {newer}; take it with: {command_of('update', str(place), '--latest')}")
+            say(f"{newer} is newer; update with: {command_of('update', str(place), '--latest')}")
     resolve = [*options.of_resolve(), *permissions.words(), f"{place}@{ref}" if ref else str(place)]
     # resolve takes the strategy of the Kptfile.
     return _end(outcome, resolve if how.strategy is None else None, options, "nothing was changed")
@@ -221,9 +221,9 @@ def _newest(place: Path, local: Directory, repositories: GitRepositories, *, sam
         raise PackageError(f"{place} has no Kptfile; name the directory of a package")
     upstream = KptfileText(local[KPTFILE].data, str(place / KPTFILE)).upstream
     if upstream is None:
-        raise PackageError(f"{place} follows no upstream in git; name one in {place / KPTFILE}: upstream.git")
+        raise PackageError(f"{place} follows no upstream in git; set one in {place / KPTFILE}: upstream.git")
     if not is_version(upstream.ref):
-        what = f"{upstream.ref}, which is no version such as v1.2.3" if upstream.ref else "a default branch"
+        what = f"{upstream.ref}, which is not a version such as v1.2.3" if upstream.ref else "a default branch"
         raise PackageError(f"{place} follows {what}; update it without --latest, or to PKG@REF")
     versions = repositories.newer(upstream)
     return next(reversed(same_major(upstream.ref, versions) if same else versions), upstream.ref)
@@ -241,7 +241,7 @@ def report_ignored(place: Path, local: Tree, changes: Changes, results: Results)
     """Warns of new files that git would leave out of a commit."""
     added = [path for path, file in changes.items() if file is not None and path not in local]
     for path in ignored_files(place, added) if added else ():
-        message = f"{path}: added, and git ignores it: a .gitignore hides it; commit it with git add --force"
+        message = f"{path}: added, but a .gitignore excludes it; commit it with git add --force"
         results.warning(message, file=path)
 
 
@@ -303,9 +303,9 @@ def merge_command(
     if target is not None and in_place:
         raise click.UsageError("give -o or --in-place, not both")
     if target == STDOUT and (options.with_diff or options.form == "json" or (local != STDIN and local.is_dir())):
-        raise click.UsageError("-o - writes one merged file, and nothing else can go to stdout with it")
+        raise click.UsageError("-o - writes one merged file; nothing else can be written to stdout with it")
     if places.count(STDIN) > 1 or (in_place and local == STDIN):
-        raise click.UsageError("only one file can be -, and none that is to be written in place")
+        raise click.UsageError("only one file can be -, and not the one to be written in place")
     with errors_as_json(options.form, str(local)):
         choices = options.choices()
     with errors_as_json(options.form, str(local)), destination(local, target, in_place) as write:
@@ -330,7 +330,7 @@ def merge_command(
         if not options.quiet and not outcome.is_refused:
             say(summary(sides.local, outcome.changes, outcome.results))
             if sides.vendored is not None and sides.vendored.is_known:
-                say(f"nothing new: {local} has this version of upstream already")
+                say(f"nothing new: {local} already has this version of upstream")
             elif upstream_record and write is not None:
                 say(f"recorded {version or 'this version'} in {(target or local) / FILE}")
     show_conflicts_left(outcome.marked, outcome.binary)

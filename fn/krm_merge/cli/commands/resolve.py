@@ -81,7 +81,7 @@ def resolve_command(
     Example:  krm-merge resolve web@v2 --terminal
     """
     if "-" in (*places, str(rules_file)):
-        raise click.UsageError("stdin is for answers here; name files")
+        raise click.UsageError("stdin is for answers; give files instead of -")
     if len(places) == 2 and (Path(places[0]) / KPTFILE).is_file() and not Path(places[1]).exists():
         package, ref = places
         raise click.UsageError(f"there is no file or directory {ref}; a version is given as PKG@REF: {package}@{ref}")

@@ -46,7 +46,7 @@ def chosen_program(image: str | None, program: str | None) -> dict[str, str]:
         return {"image": image or IMAGE}
     if shutil.which(program or PROGRAM) is None:
         problem = f"there is no program {program}" if program else f"no image {IMAGE} here, and no {PROGRAM} on PATH"
-        raise click.UsageError(f"{problem}; name what runs the function with --image or --exec. Nothing was changed")
+        raise click.UsageError(f"{problem}; choose what runs the function with --image or --exec. Nothing was changed")
     return {"exec": program or PROGRAM}
 
 
@@ -98,7 +98,7 @@ def config_command(package: Path, after: str | None, before: str | None, target:
     if not options.undeclare and after is None:
         raise click.UsageError("--to is missing")
     if (options.undeclare and (after or before)) or ((options.declare or options.undeclare) and target != STDOUT):
-        raise click.UsageError("--declare takes no -o, and --undeclare no other option")
+        raise click.UsageError("--declare cannot be combined with -o, nor --undeclare with any other option")
     only_looks = not (options.declare or options.undeclare)
     with opened_package(package, only_looks=only_looks) as (journal, local):
         if options.undeclare:
@@ -118,7 +118,7 @@ def config_command(package: Path, after: str | None, before: str | None, target:
             journal.commit(add_function(local, text, program), local)
             if not options.quiet:
                 say(f"declared; nothing is merged until: {render_command(package, program)}")
-                say(f"to take it out again: krm-merge config {shlex.quote(str(package))} --undeclare")
+                say(f"to undo that: krm-merge config {shlex.quote(str(package))} --undeclare")
         else:
             write_result(target, File(text))
 
@@ -128,7 +128,7 @@ def _versions(local: Tree, before: str | None, after: str) -> tuple[Tree, Tree, 
     kptfile = KptfileText(local[KPTFILE].data, KPTFILE)
     upstream, lock = kptfile.upstream, kptfile.lock
     if upstream is None:
-        raise PackageError(f"{KPTFILE} names no upstream in git; packages that `kpt pkg get` fetched have one")
+        raise PackageError(f"{KPTFILE} has no upstream in git; packages that `kpt pkg get` fetched have one")
     repositories = GitRepositories()
     if before is not None:
         version = repositories.resolve(upstream.repository, upstream.directory, before)

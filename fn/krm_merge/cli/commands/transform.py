@@ -163,7 +163,7 @@ class RunOptions(EditOptions):
     "--plugin-priorities", default="", metavar="A,B", help="Plugins that win conflicts, the highest priority first."
 )
 @_skip_plugins
-@click.option("--optional-flags", default="", metavar="JSON", help="Options for every plugin, as a JSON map of texts.")
+@click.option("--optional-flags", default="", metavar="JSON", help="Options for every plugin, as a JSON object.")
 @click.option(
     "--plugin-flags",
     multiple=True,
@@ -206,9 +206,9 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
         if parameter.name in choices and ctx.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
     ]
     if options.config is not None and flags:
-        raise click.UsageError(f"--config says all of it; leave out {flags[0]}")
+        raise click.UsageError(f"--config replaces all other options; leave out {flags[0]}")
     if options.ignored_patches_dir is not None and options.transform_dir is None:
-        raise click.UsageError("--ignored-patches-dir needs --transform-dir; without it, the results report them")
+        raise click.UsageError("--ignored-patches-dir needs --transform-dir; without it, see the results")
     plugins = PluginDirectory(options.plugin_dir, trusted=True)
     if options.config is not None:
         resource_list = configure(options.config, "TransformResources")
@@ -297,7 +297,7 @@ def _of_flags(
     names = [plugin.name for plugin in plugins]
     if unknown := [name for name in plugin_options if name not in names]:
         raise click.UsageError(
-            f"--plugin-flags names {unknown[0]}, but no plugin has that name; known are {', '.join(names)}"
+            f"--plugin-flags names {unknown[0]}, but no plugin has that name; choose from {', '.join(names)}"
         )
     with_options = [WithOptions(p, plugin_options[p.name]) if p.name in plugin_options else p for p in plugins]
     chosen = TransformSettings(split_names(plugin_priorities), split_names(skip_plugins), flags, **choices)

@@ -86,7 +86,7 @@ class Fields:
             elif isinstance(value, dict):
                 value = value.get(step)
             else:
-                self.wrong("a map is expected", *place[:depth])
+                self.wrong("a mapping is expected", *place[:depth])
                 return None
         return value
 
@@ -96,18 +96,18 @@ class Fields:
         if isinstance(value, str):
             return value
         if isinstance(value, bool):
-            self.wrong(f"a text is expected; put {str(value).lower()} in quotes", *place)
+            self.wrong(f"a string is expected; put {str(value).lower()} in quotes", *place)
         elif isinstance(value, int | float):
-            self.wrong("a text is expected; put the number in quotes", *place)
+            self.wrong("a string is expected; put the number in quotes", *place)
         elif value is not None:
-            self.wrong("a text is expected", *place)
+            self.wrong("a string is expected", *place)
         return ""
 
     def require(self, *place: str | int) -> str:
         """A required text."""
         value = self.text(*place)
         if not value:
-            self.wrong("a text is expected", *place)
+            self.wrong("a string is expected", *place)
         return value
 
     def flag(self, *place: str | int) -> bool:
@@ -123,7 +123,7 @@ class Fields:
         if value is None:
             return None
         if not isinstance(value, list):
-            self.wrong("a list of texts is expected", *place)
+            self.wrong("a list of strings is expected", *place)
             return ()
         return tuple(self.require(*place, position) for position in range(len(value)))
 
@@ -131,14 +131,14 @@ class Fields:
         """The places of the maps in a list."""
         value = self.at(*place)
         if not isinstance(value, list | None):
-            self.wrong("a list of maps is expected", *place)
+            self.wrong("a list of mappings is expected", *place)
             return []
         places: list[Place] = []
         for position, item in enumerate(value or ()):
             if isinstance(item, dict):
                 places.append((*place, position))
             else:
-                self.wrong("a map is expected", *place, position)
+                self.wrong("a mapping is expected", *place, position)
         return places
 
     def choice(self, choices: Sequence[str], *place: str | int) -> str:
@@ -168,7 +168,7 @@ class Fields:
         """The id of a commit, '' if it is missing."""
         written = self.text(*place)
         if written and not _COMMIT.match(written):
-            self.wrong("the whole id of a commit is expected, 40 or 64 of the digits 0 to 9 and a to f", *place)
+            self.wrong("the full id of a commit is expected, 40 or 64 of the digits 0 to 9 and a to f", *place)
         return written
 
     def digest(self, *place: str | int) -> str:

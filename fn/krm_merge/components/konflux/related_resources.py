@@ -76,7 +76,7 @@ def released_as(component: Component, admissions: Iterable[Admission]) -> tuple[
 
 
 def check_fields(kind: str, value: Value) -> None:
-    """Raises UnreadableError if a field that must be a text is not, in a resource of this kind."""
+    """Raises UnreadableError if a field that must be a string is not, in a resource of this kind."""
     fields = Fields(value)
     for path in (*_OF_ALL, *_READ.get(kind, ())):
         depth = path.index(_EACH) if _EACH in path else len(path)

@@ -155,7 +155,7 @@ _HAD = re.compile(rf"^Closed: {NOTHING_LEFT} in ", re.MULTILINE)
 _SYNTHETIC = re.compile(r"^- files of ([^ ]+) at ([0-9a-f]+)", re.MULTILINE)
 _WORDS = {
     "open": "not merged yet",
-    "waiting": "merged, and the merge is not built",
+    "waiting": "merged, but the merge is not built",
     "done": "merged and built",
     "closed": "closed without a merge",
 }
@@ -284,7 +284,7 @@ def _closing_line(reason: str) -> str:
 
 def _order(waiting: Sequence[Waiting], updates: bool) -> str:
     if not updates:
-        return "It updates nothing any more: its triggers will not be merged."
+        return "It no longer updates anything: its triggers will not be merged."
     if not waiting:
         return "It can be merged."
     names = {wait: reference(wait.pull_request) for wait in waiting if wait.pull_request is not None}

@@ -92,7 +92,7 @@ def read_recorded_plan(value: Value) -> RecordedPlan:
 def _copy(fields: Fields, at: Place) -> Copy:
     head = fields.commit(*at, "headSHA")
     if not head:
-        fields.wrong("the whole id of a commit is expected", *at, "headSHA")
+        fields.wrong("the full id of a commit is expected", *at, "headSHA")
     return Copy(
         fields.require(*at, "pullRequest"),
         head,

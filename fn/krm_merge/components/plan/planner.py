@@ -76,7 +76,7 @@ def report_reasons(planning: Planning, plan: Plan) -> None:
         waits = ", ".join(dict.fromkeys(_waits(wait) for wait in plan.waiting))
         planning.report("info", "CR27", f"{what} stays a draft until {waits}", key)
     elif pull is not None and pull.draft and not plan.draft:
-        planning.report("info", "CR30", f"{what} is ready: all that triggered it is merged and built", key)
+        planning.report("info", "CR30", f"{what} is ready: all of its triggers are merged and built", key)
     if pull is None and plan.branch == branch_names(plan.group, "")[1] + plan.target.suffix:
         message = f"the branch is {plan.branch}: git allows no {plan.group}/… beside {plan.group}"
         planning.report("info", "I5", message, key)
@@ -272,7 +272,7 @@ class _Planner:
             self._close(target, group, (), open_pull.pull_request, "CR5", "its dependencies are deleted")
         else:
             name = pull_name(open_pull.pull_request)
-            message = f"{name} has no triggers any more; it is kept open; close or merge it"
+            message = f"{name} no longer has triggers; it is kept open; close or merge it"
             self._planning.report("warning", "CR6", message, target.key)
 
     def _close(
@@ -372,7 +372,7 @@ class _Planner:
             seen.add(pull_request.number)
             if pull_request.changed is None or not pull_request.head:
                 message = (
-                    f"what {pull_name(pull_request)} changes, or its head, was not observed; if it changes "
+                    f"the head or the changed files of {pull_name(pull_request)} were not observed; if it changes "
                     f"{target.dependant.context}, that is missing from the branch"
                 )
                 self._planning.report("warning", "CR28", message, target.key)

@@ -253,7 +253,7 @@ class _Player:
             if not snapshot.pushed or snapshot.blocker or not self._graph.is_tested(key):
                 continue
             if snapshot.tests and snapshot.name not in self._world.passed:
-                self._report("CR17", f"{snapshot.name} is released when its tests have passed", key)
+                self._report("CR17", f"{snapshot.name} is released when its tests pass", key)
                 continue
             for plan in self._world.release_plans.get((snapshot.namespace, snapshot.application), ()):
                 yield Release(snapshot.namespace, f"{snapshot.name}-{plan}", snapshot.name, plan)

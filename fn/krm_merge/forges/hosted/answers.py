@@ -91,7 +91,7 @@ def number_at(answer: Mapping[str, Any], name: str) -> int:
 
 
 def _reject_answer(what: str) -> NoReturn:
-    raise ForgeError(f"the answer has not {what} that is documented; correct the address of the API")
+    raise ForgeError(f"the answer lacks {what}, which is documented; correct the address of the API")
 
 
 def pages(session: requests.Session, url: str, query: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
@@ -237,9 +237,7 @@ class HostedForge(Forge, Generic[At]):
                 existing_pull = existing() if refused.status in _IN_THE_WAY else None
                 if existing_pull is not None:
                     return existing_pull
-                look = (
-                    f"look whether both branches are there and {source_branch} has commits that {target_branch} has not"
-                )
+                look = f"check that both branches exist and {source_branch} has commits that {target_branch} lacks"
                 explained = RefusedRequestError(refused.message, refused.status, refused.remedy or look)
                 raise self._refusal_of_draft(explained) if draft else explained from None
 

@@ -217,7 +217,7 @@ class Transport(HTTPAdapter):
         """Raises ForgeError if the token or the address is invalid. Without a token only reading may work."""
         if not re.fullmatch(r"[!-~]*", token.secret):
             # requests would refuse it with an error that quotes it.
-            raise ForgeError(f"the token has characters that no token has; correct {token.source}")
+            raise ForgeError(f"the token has invalid characters; correct {token.source}")
         self.dialect = dialect
         self.address = _checked_address(api, dialect)
         self._token = token
@@ -332,13 +332,13 @@ class Transport(HTTPAdapter):
             if reply.status not in (_ANY_REDIRECT if request.method == "GET" else _SAME_VERB):
                 return response, reply
             request.url = _join(request.url or "", response.headers.get("Location", ""))
-        raise ForgeError("the API redirects in circles; correct its address")
+        raise ForgeError("the API redirects in a loop; correct its address")
 
     def _check_origin(self, url: str) -> None:
         address = urlsplit(url)
         if _origin(address) != self._origin:
             where = self._clean(f"{address.scheme}://{address.hostname}")
-            raise ForgeError(f"the API sends us to {where}, which gets no token; correct its address")
+            raise ForgeError(f"the API redirects to {where}, which is not sent the token; correct its address")
 
     def _once(self, request: requests.PreparedRequest, settings: Mapping[str, Any]) -> tuple[requests.Response, bytes]:
         if self.secret:

@@ -85,7 +85,7 @@ def report(
     secrecy = Secrecy(outcome.roots, redactions)
     for result in results_of(outcome, ref, secrecy, refused=refused):
         results.add(result)
-    fate = {"added": "added, as upstream has it", "deleted": "deleted, as upstream deleted it"}.get(outcome.fate)
+    fate = {"added": "added, as in upstream", "deleted": "deleted, as in upstream"}.get(outcome.fate)
     if fate and not refused and not outcome.decisions:
         file, tags = outcome.member.file, {"side": "upstream"}
         results.info(f"{resource.ref}: {fate}", resource=resource.ref, file=file, rule="R2", tags=tags)
@@ -105,9 +105,9 @@ def _decision_on_text(outcome: ResourceOutcome, resource: Resource) -> Decision 
     from krm_merge.merge.lines.three_way import comments_in
 
     if Counter(comments_in(resource.source)) != Counter(comments_in(resource.text())):
-        message, rule = "comments only, as upstream has them", "V8"
+        message, rule = "comments only, as in upstream", "V8"
     else:
-        message, rule = "layout only, as upstream has it", "W1"
+        message, rule = "layout only, as in upstream", "W1"
     return Decision(rule, (), message, "upstream", is_reported=True)
 
 

@@ -534,7 +534,7 @@ class _SequenceMerge:
         counts = [Counter(side) for side in values]
         now = Counter(resolved(kept.item).canonical for kept in self.result)
         if any(count > max(side[value] for side in counts) for value, count in now.items()):
-            return "an element that both moved or added would be there twice"
+            return "an element that both moved or added would appear twice"
         if any(now[value] < min(side[value] for side in counts) for value in counts[0]):
             return "equal elements cannot be told apart"
         return ""

@@ -76,7 +76,7 @@ def match_functions(
         # F1: an absent or empty list satisfies it.
         duplicate = _first_duplicate([f.name for f in side] for side in sides)
         if duplicate:
-            return NotIdentified(f"the name {duplicate} is there more than once in a list")
+            return NotIdentified(f"the name {duplicate} appears more than once in a list")
         return _match_keys([[f.name for f in side] for side in sides], sides)
     if any(named):
         return NotIdentified("only some of the functions have a name")
@@ -85,7 +85,7 @@ def match_functions(
     keys = [[f.program for f in side] for side in sides]
     duplicate = _first_duplicate(keys)
     if duplicate:
-        return NotIdentified(f"no function has a name and {duplicate} is there more than once in a list")
+        return NotIdentified(f"no function has a name and {duplicate} appears more than once in a list")
     return _join_moved(_match_keys(keys, sides), sides)
 
 
@@ -211,7 +211,7 @@ def _pairs(
                 pairs[places[0]] = others[0]
     left = _places_by(_label_trait, original, pairs.keys()), _places_by(_label_trait, side, pairs.values())
     if repeated := [places[0] for label, places in left[0].items() if label in left[1]]:
-        return NotIdentified(f"{original[repeated[0]].label} is there more than once, and no two are equal")
+        return NotIdentified(f"{original[repeated[0]].label} appears more than once, and no two are equal")
     return pairs
 
 
@@ -336,7 +336,7 @@ def _function_problems(function: PipelineFunction, node: MappingNode) -> Iterato
 def _shape_faults(node: Node, shape: KptfileShape, path: FieldPath) -> Iterator[KptfileFault]:
     if isinstance(shape, str):
         if not isinstance(node, Scalar):
-            yield KptfileFault("a text is expected", path)
+            yield KptfileFault("a string is expected", path)
     elif isinstance(shape, list):
         if not isinstance(node, SequenceNode):
             yield KptfileFault("a list is expected", path)
@@ -344,7 +344,7 @@ def _shape_faults(node: Node, shape: KptfileShape, path: FieldPath) -> Iterator[
         for at, item in enumerate(node.items):
             yield from _shape_faults(resolved(item), shape[0], (*path, at))
     elif not isinstance(node, MappingNode):
-        yield KptfileFault("a map is expected", path)
+        yield KptfileFault("a mapping is expected", path)
     else:
         for entry in node.fields.values():
             name, value = key_text(entry.key), resolved(entry.value)

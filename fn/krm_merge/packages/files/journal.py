@@ -83,7 +83,7 @@ class Journal:
             raise PackageError(f"{package}: {reason(error)}") from None
         try:
             if not locked_soon(lock, fcntl):
-                raise PackageError(f"{package}: another krm-merge is at work on it; wait for its end")
+                raise PackageError(f"{package}: another krm-merge is working on it; wait until it ends")
             try:
                 if only_looks:
                     journal.refuse_interrupted()
@@ -162,9 +162,9 @@ class Journal:
     def _check_path(self, path: str) -> None:
         """Refuses what would write elsewhere than into the package: the last gate."""
         if leads_out(path):
-            raise PackageError(f"{path!r} leads out of the package; nothing was written")
+            raise PackageError(f"{path!r} is outside the package; nothing was written")
         if (link := self._link_around(path)) is not None:
-            raise PackageError(f"{link} is a link, and {path} would be written behind it; remove the link")
+            raise PackageError(f"{link} is a link, and {path} would be written through it; remove the link")
 
     def _link_around(self, path: str) -> Path | None:
         """A folder around a file that is a link, if one is."""
@@ -271,7 +271,7 @@ class Journal:
             self.directory = self.package / read["name"]
             return [_Step(**step) for step in read["steps"]], set(read["created"])
         except (ValueError, KeyError, TypeError):
-            raise PackageError(f"{plan.path}: not a plan for this package; remove it to go on") from None
+            raise PackageError(f"{plan.path}: not a plan for this package; remove it to continue") from None
 
     def _settle(self, step: _Step) -> None:
         """Ends what was killed between two steps of one exchange."""
@@ -318,7 +318,7 @@ class Journal:
         place = self._places(step)[0]
         if self._digest(step.path) == step.before:
             return f"what was prepared for {place} is missing or damaged"
-        return f"{place} was changed meanwhile, and stays"
+        return f"{place} was changed meanwhile and is kept"
 
     def _was_written_to(self, step: _Step) -> bool:
         """Whether the version that is not in the package is neither the old nor the new one."""
@@ -339,7 +339,7 @@ class Journal:
         """Exchanges a file and its other version; False where it is not as `current` says by then, and stays."""
         target, slot = self._places(step)
         if (link := self._link_around(step.path)) is not None:
-            raise OSError(errno.ELOOP, f"is a link, and {step.path} would be written behind it", str(link))
+            raise OSError(errno.ELOOP, f"is a link, and {step.path} would be written through it", str(link))
         try:
             self._swap(target, slot)
             if _digest_at(slot) == current:
@@ -363,7 +363,7 @@ class Journal:
                 is_undone = now == step.before or (now == step.after != other and self._exchange(step, step.after))
                 if not is_undone and other != step.after:
                     old = f", its old version is {self._save_old_version(step)}" if os.path.lexists(slot) else ""
-                    notes.append(f"{target} was changed after it was written, and stays{old}")
+                    notes.append(f"{target} was changed after it was written and is kept{old}")
                 if step.before is None:
                     self._remove_empty(target.parent, created)
             self._finish()

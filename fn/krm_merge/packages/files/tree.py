@@ -286,9 +286,7 @@ def refuse_repositories(place: str, before: Tree, changes: Changes) -> None:
     """Raises PackageError where changes would make a folder that is a repository to git, or a name that it refuses."""
     for path, file in changes.items():
         if file is not None and leads_out(path, is_link=file.mode == "link"):
-            raise PackageError(
-                f"{join(place, path)!r} leads out of the package, or git refuses it; nothing was written"
-            )
+            raise PackageError(f"{join(place, path)!r} is outside the package, or git refuses it; nothing was written")
     for folder in new_repositories(before, changes):
         raise PackageError(
             f"{normpath(join(place, folder))} would be a git repository, with HEAD, objects and refs, whose settings "

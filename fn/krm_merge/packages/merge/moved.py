@@ -105,9 +105,7 @@ def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Follo
     def decisions(now: Policy) -> list[FileDecision]:
         moved = ((new, old, old.encode(), new.encode()) for old, new in moves[2].items())
         return [
-            FileDecision(
-                new, "R13", f"moved from {old}, as upstream moved it", "upstream", "info", *2 * (before, after)
-            )
+            FileDecision(new, "R13", f"moved from {old}, as in upstream", "upstream", "info", *2 * (before, after))
             for new, old, before, after in moved
             if not any(new in both for both in twice)
         ] + [_moved_twice(both, now) for both in twice]

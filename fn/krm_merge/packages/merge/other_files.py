@@ -332,7 +332,7 @@ def merge_other_file(
         return MergedFile(local, [])
     if local == original:
         what = "added" if local is None else "deleted" if upstream is None else "changed"
-        return _decide(path, sides, upstream, "R4", f"{what}, as upstream has it")
+        return _decide(path, sides, upstream, "R4", f"{what}, as in upstream")
     if (by_fields := merge_values(path, original, upstream, local, policy)) is not None:
         return by_fields
     if (by_elements := _merge_list(path, sides, policy)) is not None:

@@ -329,7 +329,7 @@ def _write_line_ends(
         before, theirs, ours = (side.tree.get(path) for side in sides)
         if ours is not None and (restored := with_line_ends(path, plain(path, ours), (before, theirs, ours))) != ours:
             changes[path] = restored
-            message = f"{path}: line ends only, as upstream has them"
+            message = f"{path}: line endings only, as in upstream"
             results.info(message, file=path, rule="W5", tags={"side": "upstream"})
 
 

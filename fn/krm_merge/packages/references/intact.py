@@ -155,7 +155,7 @@ class Breach:
                 message = f"{what}; settled by {resolution.place}: {resolution.choice}"
                 merged = upstream if resolution.choice == "upstream" else local
                 return FileDecision(self.file, "I", message, "both", "info", *sides, merged, resolution, self.choices)
-        message = policy.explanation((), what, "it leads nowhere", has_place=False)
+        message = policy.explanation((), what, "it refers to nothing", has_place=False)
         return FileDecision(self.file, "I", message, "both", policy.severity(()), *sides, choices=self.choices)
 
 
@@ -235,7 +235,7 @@ class _Judge:
     def _sides_with(
         self, document: Member, reference: object, references: _References, leads: Callable[[PackageGraph], bool]
     ) -> list[SideName]:
-        """The sides on which a document has the reference; none where it leads nowhere on one of them."""
+        """The sides on which a document has the reference; none where it refers to nothing on one of them."""
         sides: list[SideName] = []
         for name in SIDES:
             side = self._versions.side(name)

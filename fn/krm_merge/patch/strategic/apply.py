@@ -207,7 +207,7 @@ class _Apply:
             if has_directive(item) and item != {PATCH: "replace"}:
                 raise PatchError(
                     f"the list does not merge, so `$patch: {directive_of(item)}` selects no element of it; "
-                    "tell its keys with a CustomResourceDefinition or listKeys, or write the whole list",
+                    "define its keys with a CustomResourceDefinition or listKeys, or write the whole list",
                     path,
                 )
         inside = Field(field.inside)
@@ -245,7 +245,7 @@ class _Apply:
             elif directive == "replace":
                 if not self.as_kubectl and item != {PATCH: "replace"}:
                     raise PatchError(
-                        f"{render(item)} would replace the whole list, and its other fields be lost; write "
+                        f"{render(item)} would replace the whole list, and its other fields would be lost; write "
                         "`$patch: replace` as an element of its own for that, or `$retainKeys` in this one",
                         path,
                     )

@@ -114,7 +114,7 @@ def _check(result: Value, modified: Value, path: FieldPath = ()) -> None:
             _check(ours, expected, (*path, at))
     elif not same(result, modified):
         raise PatchError(
-            "no strategic merge patch leads there: merge keys and values must be there once in a list that merges; "
+            "no strategic merge patch leads there: merge keys and values must appear once in a list that merges; "
             "make them so, or make a patch of the type merge",
             path,
         )

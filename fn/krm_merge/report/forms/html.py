@@ -204,7 +204,7 @@ def _result(record: DecisionRecord, context: Context | None) -> Html:
     by = tag("span", f"settled by {record.settled_by}", class_="by")
     if context is None:
         is_gone = record.alike is None and "result" not in record.values
-        value = tag("p", "nothing is left here", class_="gone") if is_gone else _value(record, "result")
+        value = tag("p", "nothing remains here", class_="gone") if is_gone else _value(record, "result")
         return tag("div", tag("h4", "result ", by), value, class_="result")
     before, here, behind = (
         "\n".join(context.lines[start:stop])
@@ -254,6 +254,6 @@ def _main(parts: Iterable[Html]) -> Html:
         if room > 0:
             content.append(part)
     if room <= 0:
-        notice = "There is more than this page has room for; the report as .json has all of it."
+        notice = "This page does not show everything; the report as .json does."
         content.append(tag("p", notice, class_="notice warning"))
     return tag("main", *content, id="main")

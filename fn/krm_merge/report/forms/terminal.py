@@ -48,7 +48,7 @@ def _of_record(record: DecisionRecord, indent: str) -> Iterator[Line]:
         return
     secret = " (a secret value)" if record.is_redacted else ""
     # Which of the two is upstream does not matter here.
-    message = record.message.partition(", as upstream ")[0]
+    message = record.message.partition(", as in upstream")[0]
     yield harmless_line(f"{indent}{place}{message}{secret}", _style_of(record))
     if isinstance(before, str) and isinstance(after, str):
         yield from _text_lines(before, after, indent)
@@ -90,4 +90,4 @@ def comparison_lines(comparison: Comparison) -> Iterator[Line]:
         for resource, of_resource in groupby(in_file, key=lambda place: place.resource):
             yield from [harmless_line(f"  {resource}")] if resource else []
             yield from (harmless_line(f"    {place}") for place in of_resource)
-    yield from (harmless_line(f"{file}: differs in secret values", "heading") for file in comparison.hidden)
+    yield from (harmless_line(f"{file}: secret values differ", "heading") for file in comparison.hidden)

@@ -41,7 +41,7 @@ export async function ask(path, body) {
     answer = await fetch(path, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body) });
     value = await answer.json();
   } catch {
-    throw new Refused(0, "krm-merge has ended. What you chose is kept: run the same command again to go on.");
+    throw new Refused(0, "krm-merge has ended. Your choices are kept: run the same command again to continue.");
   }
   if (!answer.ok) throw new Refused(answer.status, String(value.error));
   return value;

@@ -63,7 +63,7 @@ const nearParts = new IntersectionObserver(
 
 const COMMIT = /^[0-9a-f]{40,}$/;
 const NO_CONFLICTS = "No conflicts: nothing was changed on both sides in different ways.";
-const NOTHING_FOUND = "Nothing found. Every word is looked for in file, kind, name, namespace, field, values, nature and rule; with kind: or another of these before it, in that alone.";
+const NOTHING_FOUND = "Nothing found. Each word is searched in file, kind, name, namespace, field, values, nature and rule; with a prefix such as kind:, only there.";
 
 // ---- drawing -------------------------------------------------------------------------------------------------------
 
@@ -292,7 +292,7 @@ async function busy(work, refused = notice) {
     if (!(error instanceof Refused)) throw error;
     if (error.status === 409) {
       await reload();
-      notice(`${error.message}. This is how it is now.`);
+      notice(`${error.message}. This is the current state.`);
     } else {
       refused(error.message);
     }
@@ -398,12 +398,12 @@ function save() {
     return;
   }
   const withEarlier = state.earlier !== "";
-  if (withEarlier && !window.confirm(`Nothing was chosen now. ${state.earlier}. Save this?`)) return;
+  if (withEarlier && !window.confirm(`You chose nothing in this session. ${state.earlier}. Save this?`)) return;
   void busy(async () => {
     isSaving(true);
     const { files } = await ask("/api/save", { revision: state.revision, withEarlier }).finally(() => isSaving(false));
     const noun = files.length === 1 ? "1 file was written." : `${files.length} files were written.`;
-    const next = state.packages.size ? " Run the campaign again: it merges the packages that this is about." : "";
+    const next = state.packages.size ? " Run the campaign again to merge the packages concerned." : "";
     end("Saved", files.length ? `${noun}${next}` : "No file had to change.", files);
     // The server may have ended already: it does not wait for a slow browser.
     await ask("/api/close", {}).catch(() => undefined);
@@ -421,7 +421,7 @@ function isSaving(is) {
 function close() {
   void busy(async () => {
     await ask("/api/close", {});
-    const kept = state.canUndo ? " What you chose is kept: run the same command again to go on." : "";
+    const kept = state.canUndo ? " Your choices are kept: run the same command again to continue." : "";
     end("Closed without saving", `Nothing was changed.${kept}`, []);
   });
 }

@@ -380,7 +380,7 @@ export class Card {
     }
     if (!context) {
       const gone = !("result" in one) && !one.alike;
-      place.replaceChildren(heading, gone ? make("p", { class: "gone" }, "nothing is left here") : this.value("result"));
+      place.replaceChildren(heading, gone ? make("p", { class: "gone" }, "nothing remains here") : this.value("result"));
       return;
     }
     const lines = context.lines.map((line, at) =>

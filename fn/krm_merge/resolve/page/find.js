@@ -51,7 +51,7 @@ export async function widen(id) {
   if (!selection || at < 0) {
     if (!id) return false;
     scopes = (await ask(`/api/scopes?id=${encodeURIComponent(id)}`)).scopes;
-    if (!scopes.length) throw new Refused(422, "no other open conflict has something in common with this one");
+    if (!scopes.length) throw new Refused(422, "no other open conflict has anything in common with this one");
     return find(scopes[0]?.query ?? "");
   }
   return find(scopes[(at + 1) % scopes.length]?.query ?? "");

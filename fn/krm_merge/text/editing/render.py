@@ -90,7 +90,7 @@ def render(editor: Editor) -> Rendering:
     if not editor.is_touched(root):
         return Rendering(source.text, [])
     if editor.value(root) is not root or not isinstance(root, MappingNode | SequenceNode):
-        raise CannotEditError("a document whose root is another one")
+        raise CannotEditError("a document with another root")
     if source.odd_breaks:
         raise CannotEditError(ODD_BREAKS)
     return _Renderer(editor, root).render()

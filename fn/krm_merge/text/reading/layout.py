@@ -79,7 +79,7 @@ class CannotEditError(KrmMergeError):
         self.node = node
 
 
-ODD_BREAKS = "a text with line breaks that only YAML 1.1 knows; replace them by newlines"
+ODD_BREAKS = "a string with line breaks that only YAML 1.1 has; replace them with newlines"
 
 
 class Chunk(NamedTuple):
@@ -242,7 +242,7 @@ def _item_chunk(source: Source, dash: int, item: Node, first: bool, floor: int) 
     line = source.line_start(dash)
     inline = bool(source.text[line:dash].strip(" "))
     if inline and not first:
-        raise CannotEditError("a list item that begins behind another one", item)
+        raise CannotEditError("a list item that begins after another on the same line", item)
     end = max(content_end(item), dash + 1)
     return Chunk(
         start=dash if inline else head_start(source, line, dash - line, floor),

@@ -116,7 +116,7 @@ def _check_documents(text: str) -> None:
         # Of that many marks of two kinds, more than the limit are of one kind: no need to look further.
         marks = [match[1] for match in islice(_MARK.finditer(text), 2 * most + 1)]
         if max(map(marks.count, ("---", "..."))) > most:
-            raise TextError(f"holds more than {most} documents; divide it, or {DOCUMENTS.remedy}")
+            raise TextError(f"holds more than {most} documents; split it, or {DOCUMENTS.remedy}")
 
 
 def _has_odd_breaks(text: str) -> bool:
@@ -333,7 +333,7 @@ def _check_keys(mapping: MappingNode, fields: dict[Canonical, Entry]) -> None:
             key_name = quoted(key.text) if isinstance(key, Scalar) else "of a mapping"
             assert key.source is not None  # it was read from there
             place = _place(key.source.text, key.start)
-            raise TextError(f"the key {key_name} is there twice; keep one", *place)
+            raise TextError(f"the key {key_name} appears twice; keep one", *place)
         seen.add(key.canonical)
 
 
@@ -358,7 +358,7 @@ def _check_size(key: Node) -> None:
     if problem:
         assert key.source is not None  # it was read from there
         place = _place(key.source.text, key.start)
-        raise TextError(f"a key that is a list or a map {problem}; make it a text", *place)
+        raise TextError(f"a key that is a list or a mapping {problem}; make it a string", *place)
 
 
 def _below(nodes: list[Node]) -> Iterator[Node]:

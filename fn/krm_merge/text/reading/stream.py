@@ -46,7 +46,7 @@ def split_documents(data: bytes, name: str = "a file") -> list[bytes]:
         starts[0] = 0
     bounds = sorted({0, *starts, len(data)})
     if len(bounds) - 1 > most:
-        raise KrmMergeError(f"{name} holds more than {most} documents; divide it, or {DOCUMENTS.remedy}")
+        raise KrmMergeError(f"{name} holds more than {most} documents; split it, or {DOCUMENTS.remedy}")
     return [data[start:stop] for start, stop in pairwise(bounds)]
 
 

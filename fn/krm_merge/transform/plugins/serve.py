@@ -82,6 +82,6 @@ def _resource(value: Object) -> tuple[Object, dict[str, str]]:
     options: dict[str, str] = {}
     for name, text in extras.items() if isinstance(extras, dict) else ():
         if not isinstance(text, str):
-            raise PluginFaultError("PluginInvalidIOError", f"the option {name} is not a text")
+            raise PluginFaultError("PluginInvalidIOError", f"the option {name} is not a string")
         options[name] = text
     return value, options

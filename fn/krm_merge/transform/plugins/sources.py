@@ -103,7 +103,7 @@ class PluginDirectory:
             names = ", ".join(path.name for path in self._files()) or "nothing"
             raise PluginError(f"{self.path} has no plugin {file.name}; it holds {names}") from None
         if not real.is_relative_to(self.path.resolve()):
-            raise PluginError(f"{file} leads out of the plugin directory")
+            raise PluginError(f"{file} is outside the plugin directory")
         if not stat.S_ISREG(status.st_mode) or not os.access(file, os.X_OK):
             raise PluginError(f"{file} is not an executable file; set its mode to 0555")
         if not self.trusted and _could_be_changed(file, status.st_mode):

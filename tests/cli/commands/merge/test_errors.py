@@ -35,10 +35,10 @@ class TestKptfile:
             (b"kind: Kptfile\nmetadata: {name: \xff}\n", ["Kptfile: ", "nothing was changed"]),
             (config_map("a"), ["Kptfile: no Kptfile (kpt.dev/v1)"]),
             (None, ["has no Kptfile; name the directory of a package"]),
-            (OWN_KPTFILE, ["Kptfile names no upstream in git; packages that `kpt pkg get` fetched have one"]),
-            (OWN_KPTFILE + "upstream:\n  type: oci\n  oci: {image: a:v1}\n", ["Kptfile names no upstream in git"]),
-            (OWN_KPTFILE + "upstream:\n  type: git\n", ["Kptfile names no upstream in git"]),
-            (OWN_KPTFILE + "upstream:\n  type: git\n  git: {ref: v1}\n", ["Kptfile names no upstream in git"]),
+            (OWN_KPTFILE, ["Kptfile has no upstream in git; packages that `kpt pkg get` fetched have one"]),
+            (OWN_KPTFILE + "upstream:\n  type: oci\n  oci: {image: a:v1}\n", ["Kptfile has no upstream in git"]),
+            (OWN_KPTFILE + "upstream:\n  type: git\n", ["Kptfile has no upstream in git"]),
+            (OWN_KPTFILE + "upstream:\n  type: git\n  git: {ref: v1}\n", ["Kptfile has no upstream in git"]),
         ],
     )
     def test_without_an_upstream_it_is_refused(
@@ -54,7 +54,7 @@ class TestKptfile:
         [
             ("commit: {v1}", f"commit: {ABSENT}", ["has no commit " + ABSENT, "upstreamLock in"]),
             ("commit: {v1}", "commit: v1", ["v1 is not a commit; correct upstreamLock.git.commit"]),
-            ("commit: {v1}", "commit:", ["an empty text is not a commit; correct upstreamLock.git.commit"]),
+            ("commit: {v1}", "commit:", ["an empty string is not a commit; correct upstreamLock.git.commit"]),
             ("repo: {repo}", "repo: {tmp}/none", ["{tmp}/none cannot be reached", "correct git.repo in the Kptfile"]),
             ("repo: {repo}", "repo: {closed}/x.git", ["{closed}/x.git cannot be reached", "onnect"]),
             (
@@ -63,7 +63,7 @@ class TestKptfile:
                 ["is not the address of a git repository", "git.repo in the Kptfile"],
             ),
             ("directory: /", "directory: none", ["{repo}: there is no directory none at {v2}"]),
-            ("Strategy: resource-merge", "Strategy: x", ["updateStrategy is x; known are resource-merge, fast-"]),
+            ("Strategy: resource-merge", "Strategy: x", ["updateStrategy is x; choose from resource-merge, fast-"]),
         ],
     )
     def test_what_its_upstream_does_not_have_is_named(
@@ -154,7 +154,7 @@ class TestUpdate:
             done = krm_merge("update", f"{package}@v2")
         finally:
             os.close(handle)
-        check_refusal(done, "another krm-merge is at work on it; wait for its end")
+        check_refusal(done, "another krm-merge is working on it; wait until it ends")
         assert_unchanged(package, before)
 
     def test_with_on_conflict_fail_a_conflict_changes_nothing(

@@ -83,7 +83,7 @@ def test_what_no_stranger_may_name_is_never_fetched(world: World, krm_merge: Cal
     world.bring(f"'{address}'")
     package = world.package()
     before = snapshot(package)
-    message = f"web/sub/Kptfile: upstream brings a package from {address}, which is no address with https, ssh"
+    message = f"web/sub/Kptfile: upstream adds a package from {address}, which is not an address with https, ssh"
     for allow in [[], *([] if address.startswith("-") else [["--allow-address", address]])]:
         done = krm_merge("update", f"{package}@v2", *allow, **world.environment)
         assert done.returncode == 3, done.stderr
@@ -96,7 +96,7 @@ def test_an_upstream_lock_is_an_address_too(world: World, krm_merge: Callable[..
     world.bring(OWN, world.first, lock=str(world.private.path))
     done = krm_merge("update", f"{world.package()}@v2", **world.environment)
     assert done.returncode == 3
-    assert f"upstream brings a package from {world.private.path}" in done.stderr
+    assert f"upstream adds a package from {world.private.path}" in done.stderr
 
 
 def test_what_kpt_fetched_with_the_package_came_from_upstream(world: World, krm_merge: Callable[..., Run]) -> None:
@@ -107,7 +107,7 @@ def test_what_kpt_fetched_with_the_package_came_from_upstream(world: World, krm_
     package = write(world.place / "web", {"Kptfile": kptfile(OWN, "v1b", first), "sub/Kptfile": inside})
     done = krm_merge("update", f"{package}@v2", **world.environment)
     assert done.returncode == 3
-    assert f"upstream brings a package from {world.private.path}" in done.stderr
+    assert f"upstream adds a package from {world.private.path}" in done.stderr
     assert not (package / "sub/private.txt").exists()
 
 
@@ -128,7 +128,7 @@ def test_a_new_address_stops_before_it_is_asked(
     before = snapshot(package)
     done = krm_merge(*command.split(), f"{package}@v2", **world.environment)
     assert done.returncode == 1, done.stderr + done.stdout
-    assert f"sub/Kptfile: upstream brings a package from a new address, {address}; nothing was fetched" in done.stderr
+    assert f"sub/Kptfile: upstream adds a package from a new address, {address}; nothing was fetched" in done.stderr
     assert f"--allow-address {address}" in done.stderr
     assert snapshot(package) == before
 
@@ -139,7 +139,7 @@ def test_an_allowed_address_is_named_in_the_output_and_in_reports(world: World, 
     package, report = world.package(), world.place / "report.json"
     done = krm_merge("update", f"{package}@v2", "--allow-address", address, "--report", report, **world.environment)
     assert done.returncode == 0, done.stderr
-    message = f"sub/Kptfile: upstream brings a package from a new address, {address}"
+    message = f"sub/Kptfile: upstream adds a package from a new address, {address}"
     assert f"warning {message}" in done.stderr
     assert message in {result["message"] for result in json.loads(report.read_text())["results"]}
     assert (package / "sub/private.txt").exists()

@@ -196,14 +196,14 @@ REFUSED = [
     ("apiVersion: v1\nkind: List\nitems: []\n", None, ["patch.yaml matches nothing in web.yaml"]),
 ]
 UNREADABLE = [
-    (None, "text", ["error patch.yaml: a patch is a map or a list of operations"]),
+    (None, "text", ["error patch.yaml: a patch is a mapping or a list of operations"]),
     (None, "", ["error patch.yaml: the patch is empty"]),
     (None, f"{PORT}---\n- text\n", ["error patch.yaml: document 2: operation 1 is"]),
-    (None, f"{PORT}---\ntext\n", ["error patch.yaml: document 2: a patch is a map or a list of operations"]),
+    (None, f"{PORT}---\ntext\n", ["error patch.yaml: document 2: a patch is a mapping or a list of operations"]),
     (None, "a: [", ["error patch.yaml: ", "not valid YAML"]),
     (None, "- {op: jump, path: /a}", ["error patch.yaml: operation 1, "]),
     ("a: [", None, ["error web.yaml: ", "not valid YAML"]),
-    ("a: 1\na: 2\n", None, ["error web.yaml: ", "the key a is there twice"]),
+    ("a: 1\na: 2\n", None, ["error web.yaml: ", "the key a appears twice"]),
     ("text", None, ["error web.yaml"]),
     ("a: 1", None, ["error web.yaml"]),
 ]
@@ -261,7 +261,7 @@ def test_limits_name_the_file(place: Place, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("KRM_MERGE_MAX_DOCUMENTS", "2")
     _, err = place.run("apply", "maps.yaml", "patch.yaml", "--in-place", code=3)
     assert err == (
-        "error maps.yaml holds more than 2 documents; divide it, or raise the limit with KRM_MERGE_MAX_DOCUMENTS\n"
+        "error maps.yaml holds more than 2 documents; split it, or raise the limit with KRM_MERGE_MAX_DOCUMENTS\n"
     )
     monkeypatch.delenv("KRM_MERGE_MAX_DOCUMENTS")
     monkeypatch.setenv("KRM_MERGE_MAX_COMPARISONS", "5")

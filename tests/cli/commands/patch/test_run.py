@@ -111,7 +111,7 @@ def test_names_that_one_patch_would_mix_up(place: Place) -> None:
     assert patch["target"] == {"group": "^$", "kind": "ConfigMap", "name": "c", "namespace": "^$"}
     directories(place, {"c.yaml": maps("x", "x"), "d/c.yaml": maps("x", "x")}, {"d/c.yaml": maps("y", "x")})
     _, err = place.run("create", "old", "new", code=1)
-    assert "ConfigMap a/c is there several times, in c.yaml and d/c.yaml; no patch can tell them apart" in err
+    assert "ConfigMap a/c is defined several times, in c.yaml and d/c.yaml; no patch can tell them apart" in err
 
 
 def test_what_comes_and_goes(place: Place) -> None:

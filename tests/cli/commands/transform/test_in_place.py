@@ -147,7 +147,7 @@ def test_two_resources_of_one_identity_are_refused(place: Place, file: str) -> N
     place.write(**{"config.yaml": RENAMES})
     before = place.files("pkg")
     _, err = place.run("pkg", "--config", "config.yaml", code=1)
-    assert "ConfigMap b: renames renames it to ConfigMap a, of which there would be 2" in err
+    assert "ConfigMap b: renames renames it to ConfigMap a, and there would be 2" in err
     assert place.files("pkg") == before
 
 
@@ -167,7 +167,7 @@ def test_crane_files_make_no_two_resources_of_one_identity(place: Place, how: tu
     resource = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\n"
     place.write(**{f"pkg/{name}.yaml": resource.replace("NAME", name) for name in "ab"}, **{"config.yaml": RENAMES})
     _, err = place.run("pkg", "--config", "config.yaml", "--transform-dir", "out", *how, code=1)
-    assert "ConfigMap b: renames renames it to ConfigMap a, of which there would be 2 (in a.yaml and b.yaml)" in err
+    assert "ConfigMap b: renames renames it to ConfigMap a, and there would be 2 (in a.yaml and b.yaml)" in err
     assert not (place.directory / "out").exists()
 
 

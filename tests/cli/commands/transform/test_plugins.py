@@ -45,7 +45,7 @@ def test_priorities_and_plugins_to_skip(three: Place, arguments: list[str], repl
 @pytest.mark.parametrize("option", ["--plugin-priorities", "--skip-plugins"])
 def test_unknown_names(three: Place, option: str) -> None:
     _, err = three.transform(option, "a,x,y", code=1)
-    names = "known are KubernetesPlugin, a, b, c"
+    names = "choose from KubernetesPlugin, a, b, c"
     assert err.splitlines()[:2] == [
         f"error   {option} names {name}, but no plugin has that name; {names}" for name in "xy"
     ]
@@ -81,12 +81,12 @@ def test_options_for_all_and_for_one(place: Place) -> None:
 
 
 FLAG_ERRORS = [
-    (["--optional-flags", '{"a":'], "no JSON at line 1, column 6; a JSON map of texts is expected"),
-    (["--optional-flags", '["a"]'], "a JSON map of texts is expected"),
-    (["--optional-flags", "null"], "a JSON map of texts is expected"),
-    (["--optional-flags", '{"a": 1}'], "a JSON map of texts is expected"),
+    (["--optional-flags", '{"a":'], "no JSON at line 1, column 6; a JSON object of strings is expected"),
+    (["--optional-flags", '["a"]'], "a JSON object of strings is expected"),
+    (["--optional-flags", "null"], "a JSON object of strings is expected"),
+    (["--optional-flags", '{"a": 1}'], "a JSON object of strings is expected"),
     (["--optional-flags", '{"Ab": "1", "aB": "2"}'], "duplicate optional key ab"),
-    (["--plugin-flags", 'x={"a": "b"}'], "--plugin-flags names x, but no plugin has that name; known are KubernetesP"),
+    (["--plugin-flags", 'x={"a": "b"}'], "--plugin-flags names x, but no plugin has that name; choose from Kuber"),
     (["--plugin-flags", "a={"], "--plugin-flags a: no JSON"),
     (["--plugin-flags", "a={}", "--plugin-flags", "a={}"], "--plugin-flags: duplicate plugin a"),
     (["--plugin-flags", "a"], "--plugin-flags a: NAME=JSON is expected"),
@@ -133,7 +133,7 @@ SAYS: Final = {
     "expected format StageName=JSON": "NAME=JSON is expected",
     "stage name is empty": "NAME=JSON is expected",
     "invalid JSON": "no JSON",
-    "expected a JSON object": "a JSON map of texts is expected",
+    "expected a JSON object": "a JSON object of strings is expected",
     "duplicate": "duplicate plugin",
     "duplicate optional key": "duplicate optional key",
 }
@@ -204,8 +204,8 @@ WRONG_CONFIGS = [
     ("", "fn.yaml is empty; a TransformResources functionConfig is expected"),
     ("# nothing\n", "fn.yaml is empty; a TransformResources functionConfig is expected"),
     ("a: 1\nkind: [\n", "line 3"),
-    ("a: 1\na: 2\n", "the key a is there twice"),
-    ("- a\n", "fn.yaml: "),
+    ("a: 1\na: 2\n", "the key a appears twice"),
+    ("- a\n", "fn.yaml is not a mapping"),
     ("text\n", "fn.yaml"),
     (CONFIG.replace("TransformResources", "PatchResources"), "kind is 'PatchResources'"),
     (CONFIG.replace("plugins:", "plugin:"), "plugin is an unknown field"),
@@ -258,7 +258,7 @@ def test_packages_that_are_not_there(place: Place, directory: str) -> None:
     assert place.run(directory, code=3)[1] == f"error {directory}: there is no such directory\n"
 
 
-BROKEN = [("kind: [\n", "not valid YAML"), ("kind: A\nkind: B\n", "the key kind is there twice")]
+BROKEN = [("kind: [\n", "not valid YAML"), ("kind: A\nkind: B\n", "the key kind appears twice")]
 
 
 @pytest.mark.parametrize(("text", "says"), BROKEN)

@@ -73,7 +73,7 @@ def test_what_was_edited_since_the_interruption_stays_and_all_else_is_rolled_bac
     with Journal.open(folder) as journal:
         assert (journal.recovered, journal.because) == (
             "rolled back",
-            f"{folder / path} was changed meanwhile, and stays",
+            f"{folder / path} was changed meanwhile and is kept",
         )
     assert snapshot(folder) == now
     assert beside(folder) == []
@@ -109,8 +109,8 @@ def test_edits_of_which_one_needs_the_old_and_one_the_new_version_are_both_kept(
     with Journal.open(folder) as journal:
         assert journal.recovered == "rolled back"
         assert journal.because == (
-            f"{folder / 'Kptfile'} was changed meanwhile, and stays; {folder / 'changed.yaml'} was changed after it "
-            f"was written, and stays, its old version is {folder / 'changed.yaml.before-update'}"
+            f"{folder / 'Kptfile'} was changed meanwhile and is kept; {folder / 'changed.yaml'} was changed "
+            f"after it was written and is kept, its old version is {folder / 'changed.yaml.before-update'}"
         )
     assert (folder / "Kptfile").read_text() == "edited\n"
     assert (folder / "changed.yaml").read_text() == "edited anew\n"

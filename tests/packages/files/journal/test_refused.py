@@ -36,7 +36,7 @@ def test_only_one_process_has_the_journal(tmp_path: Path) -> None:
     folder = package(tmp_path)
     with (
         Journal.open(folder),
-        pytest.raises(PackageError, match="another krm-merge is at work"),
+        pytest.raises(PackageError, match="another krm-merge is working"),
         Journal.open(folder),
     ):
         pass
@@ -85,7 +85,7 @@ def test_prepared_files_that_somebody_replaced_are_refused(tmp_path: Path) -> No
 def test_nothing_is_written_outside_of_the_package(path: str, tmp_path: Path) -> None:
     folder = package(tmp_path / "main")
     before = snapshot(folder)
-    with pytest.raises(PackageError, match="leads out of the package"):
+    with pytest.raises(PackageError, match="is outside the package"):
         commit(folder, {path: File(b"evil\n")})
     assert snapshot(folder) == before
     assert beside(folder) == []
