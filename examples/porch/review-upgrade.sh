@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Reviews an upgrade that Porch drafted: merges the same revisions with krm-merge, and shows what the draft has otherwise.
+# Reviews an upgrade that Porch drafted: merges the same revisions with krm-merge, and shows how the draft differs.
 #   review-upgrade.sh NAMESPACE ORIGINAL UPSTREAM LOCAL DRAFT [--push]
 # ORIGINAL and UPSTREAM are package revisions of the upstream package: the one that LOCAL was made from, and the one that the
 # draft takes. LOCAL is the published revision of your package, DRAFT what `porchctl rpkg upgrade` made of it. Leaves review.html
 # and review.md in the working directory; --push puts the merge in the place of the draft's content.
-# Needs porchctl and krm-merge. The exit code is 1 where the draft and the merge differ, and nothing was pushed.
+# Needs porchctl and krm-merge. The exit code is 1 if the draft and the merge differ and nothing was pushed.
 set -euo pipefail
 if [ $# -lt 5 ]; then
   echo "usage: review-upgrade.sh NAMESPACE ORIGINAL UPSTREAM LOCAL DRAFT [--push]" >&2

@@ -36,7 +36,7 @@ class GitLockModel(StrictModel):
 
 
 class LockModel(StrictModel):
-    """Where `upstream` is, as the Kptfile's `upstreamLock` says it."""
+    """Where `upstream` is, as in the Kptfile's `upstreamLock`."""
 
     type: Literal["git"] = "git"
     git: GitLockModel
@@ -201,7 +201,7 @@ class ConflictsModel(StrictModel):
 
 
 class WhiteoutModel(StrictModel):
-    """The fate of a resource that a plugin whites out."""
+    """What happens to a resource that a plugin whites out."""
 
     action: Literal["annotate", "drop", "error"] = Field(
         "annotate", description="Mark it local-config, so that it is not applied; remove it; or report an error."
@@ -216,7 +216,7 @@ class TransformResources(DocumentModel):
         default_factory=list,
         description="Names of plugins, the most important first; the others follow in the order of declaration.",
     )
-    skipPlugins: list[str] = Field(default_factory=list, description="Names of plugins that are not run.")
+    skipPlugins: list[str] = Field(default_factory=list, description="Names of plugins not to run.")
     options: dict[str, str] = Field(default_factory=dict, description="Options for every plugin.")
     plugins: list[PluginModel] = Field(min_length=1, description="The plugins to run.")
     conflicts: ConflictsModel = ConflictsModel(severity="warning")
@@ -234,5 +234,5 @@ class TransformConfigMapData(StrictModel):
         "By default KubernetesPlugin and everything in the plugin directory.",
     )
     priorities: str = Field("", alias="plugin-priorities", description="Names of plugins, the most important first.")
-    skipped: str = Field("", alias="skip-plugins", description="Names of plugins that are not run.")
+    skipped: str = Field("", alias="skip-plugins", description="Names of plugins not to run.")
     options: str = Field("", alias="optional-flags", description="Options for every plugin, as a JSON object.")

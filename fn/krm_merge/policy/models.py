@@ -35,12 +35,12 @@ class RuleModel(_OfResources):
     path: Path | None = Field(None, description="Field path; covers all below it. `*` matches one step.")
     onConflict: OnConflict | None = Field(None, description="Which side wins if both changed a value.")
     onDelete: Literal["upstream", "local"] | None = Field(
-        None, description="Which side wins where one deleted what the other changed."
+        None, description="Which side wins if one deleted what the other changed."
     )
 
 
 class RedactionModel(_OfResources):
-    """Hides values in all that is printed and reported; what only selects resources hides all of them."""
+    """Hides values in all output and reports; an entry that only selects resources hides all their values."""
 
     path: Path | None = Field(None, description="Field path; hides all below it. `*` matches one step.")
     field: Annotated[str, Field(min_length=1)] | None = Field(
@@ -75,7 +75,7 @@ class ListKeysModel(StrictModel):
     kind: str = Field(description="Kind of the resources that hold the list.")
     path: Path = Field(description="Path of the list; steps into list elements are left out: `spec.groups.parts`.")
     keys: Keys = Field(
-        min_length=1, description="Fields that together identify an element, as a list or as one text: `k1,k2`."
+        min_length=1, description="Fields that together identify an element, as a list or as one string: `k1,k2`."
     )
 
 
