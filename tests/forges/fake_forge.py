@@ -70,6 +70,8 @@ class Pull:
     """Whose fork it is from, '' where that was deleted."""
     comments: list[str] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
+    reviewers: list[str] = field(default_factory=list)
+    assignees: list[str] = field(default_factory=list)
     checks: str = ""
     """As the forge calls it, '' for none."""
     author: str | None = "bot"
@@ -81,6 +83,8 @@ class FakeRepository:
     """Their commits, and the files in which they differ from main."""
     pulls: list[Pull] = field(default_factory=list)
     drafts: bool = True
+    archived: bool = False
+    topics: list[str] = field(default_factory=list)
 
     def refresh(self) -> None:
         """Comes before each request."""
@@ -264,6 +268,24 @@ class FakeForge:
     def _numbered(self, number: str) -> str:
         """The name of the repository of a number."""
         return [*self.repositories][int(number) - 1]
+
+    def _repositories_of(self, seen: Seen, path: str, address: str) -> Answer | None:
+        """The repositories of the owner that a path is about, where it is about one."""
+        match = re.fullmatch(re.escape(self.prefix) + path, seen.path)
+        if match is None:
+            return None
+        names = [name for name in self.repositories if name.startswith(f"{match[1]}/")]
+        if not names:
+            raise NOT_FOUND
+        listed = [
+            {
+                address: f"{self.origin}/{name}.git",
+                "archived": self.repositories[name].archived,
+                "topics": self.repositories[name].topics,
+            }
+            for name in names
+        ]
+        return self._page(seen, listed)
 
     def _page(self, seen: Seen, entries: Sequence[Any], show: Callable[[Any], Json] = lambda entry: entry) -> Answer:
         size = min(int(seen.query.get(self.page_parameter, 30)), self.page)

@@ -17,6 +17,8 @@ class FakeForgejo(FakeForge):
         super().__init__(token, prefix, page)
 
     def _answer(self, seen: Seen) -> Answer:
+        if (owned := self._repositories_of(seen, r"/orgs/([^/]+)/repos", "clone_url")) is not None:
+            return owned
         if checked := re.fullmatch(re.escape(self.prefix) + r"/repos/([^/]+/[^/]+)/commits/(\w+)/status", seen.path):
             checks = next(pull.checks for pull in self.repositories[checked[1]].pulls if pull.head == checked[2])
             return 200, {}, {"state": checks, "total_count": 1 if checks else 0}
@@ -54,11 +56,15 @@ class FakeForgejo(FakeForge):
             case "PATCH", "":
                 if "title" in seen.body:
                     pull.title, pull.draft = seen.body["title"].removeprefix(_MARK), _is_draft(seen.body["title"])
+                pull.assignees = seen.body.get("assignees", pull.assignees)
                 pull.body, pull.state = seen.body.get("body", pull.body), seen.body.get("state", pull.state)
                 return 201, {}, _json_of(name, pull)
             case "POST", "labels":
                 pull.labels += seen.body["labels"]
                 return 200, {}, []
+            case "POST", "requested_reviewers":
+                pull.reviewers += [*seen.body["reviewers"], *seen.body["team_reviewers"]]
+                return 201, {}, []
             case "GET", "files":
                 listed = [{"filename": new, **({"previous_filename": old} if old else {})} for new, old in pull.files]
                 return self._page(seen, listed)
@@ -96,6 +102,7 @@ def _json_of(name: str, pull: Pull) -> Json:
         "title": f"{_MARK if pull.draft else ''}{pull.title}",
         "body": pull.body,
         "user": None if pull.author is None else {"login": pull.author},
+        "assignees": [{"login": name} for name in pull.assignees],
         "merged": bool(pull.merged),
         "merged_at": pull.merged_at if pull.merged else None,
         "merge_commit_sha": pull.merged or None,

@@ -23,6 +23,8 @@ class FakeGitHub(FakeForge):
         ]
 
     def _answer(self, seen: Seen) -> Answer:
+        if (owned := self._repositories_of(seen, r"/users/([^/]+)/repos", "clone_url")) is not None:
+            return owned
         if seen.path == f"{self.prefix.removesuffix('/v3')}/graphql":
             return 200, {}, self._graphql(seen.body)
         match = re.fullmatch(re.escape(self.prefix) + r"/(?:repos/([^/]+/[^/]+)|repositories/(\d+))(/.*)?", seen.path)
@@ -67,6 +69,12 @@ class FakeGitHub(FakeForge):
             case "POST", "issues", "/labels":
                 pull.labels += seen.body["labels"] if isinstance(seen.body, dict) else seen.body
                 return 200, {}, [{"name": label} for label in pull.labels]
+            case "POST", "issues", "/assignees":
+                pull.assignees += seen.body["assignees"]
+                return 201, {}, {"number": pull.number}
+            case "POST", "pulls", "/requested_reviewers":
+                pull.reviewers += [*seen.body["reviewers"], *seen.body["team_reviewers"]]
+                return 201, {}, self._json_of(name, pull)
             case "GET", "issues", "/comments":
                 return self._page(seen, [{"body": text} for text in pull.comments])
             case "POST", "issues", "/comments":

@@ -23,6 +23,11 @@ class FakeGitLab(FakeForge):
         return [Quota(2000, 60)]
 
     def _answer(self, seen: Seen) -> Answer:
+        if (owned := self._repositories_of(seen, r"/groups/([^/]+)/projects", "http_url_to_repo")) is not None:
+            return owned
+        if seen.path == f"{self.prefix}/users":
+            name = seen.query["username"]
+            return 200, {}, [] if name == "nobody" else [{"id": _id_of(name), "username": name}]
         match = re.fullmatch(
             re.escape(self.prefix) + r"/projects/([^/]+)(/merge_requests(?:/(\d+)(?:/(\w+))?)?)?", seen.path
         )
@@ -64,6 +69,9 @@ class FakeGitLab(FakeForge):
                     pull.title, pull.draft = seen.body["title"].removeprefix(_MARK), _is_draft(seen.body["title"])
                 pull.body = seen.body.get("description", pull.body)
                 pull.labels += filter(None, seen.body.get("add_labels", "").split(","))
+                names = {_id_of(name): name for name in ("kim", "sam")}
+                pull.reviewers = [names[number] for number in seen.body.get("reviewer_ids", [])] or pull.reviewers
+                pull.assignees = [names[number] for number in seen.body.get("assignee_ids", [])] or pull.assignees
                 if seen.body.get("state_event") == "close":
                     pull.state = "closed"
                 return 200, {}, _json_of(pull)
@@ -78,6 +86,10 @@ class FakeGitLab(FakeForge):
                 pull.comments.append(seen.body["body"])
                 return 201, {}, {"id": 1, "body": seen.body["body"], "system": False}
         raise NOT_FOUND
+
+
+def _id_of(name: str) -> int:
+    return int.from_bytes(name.encode())
 
 
 def _create(repository: FakeRepository, body: Json) -> Pull:
@@ -117,6 +129,8 @@ def _json_of(pull: Pull) -> Json:
         "merge_commit_sha": pull.merged or None,
         "squash_commit_sha": None,
         "sha": pull.head,
+        "reviewers": [{"id": _id_of(name)} for name in pull.reviewers],
+        "assignees": [{"id": _id_of(name)} for name in pull.assignees],
         "head_pipeline": {"status": pull.checks} if pull.checks else None,
         "source_branch": pull.source,
         "target_branch": pull.target,

@@ -12,7 +12,7 @@ import pytest
 from forges.connected import HOSTED, Time, connect
 from forges.fake_forge import TOKEN, FakeRepository
 from forges.origins import Origin
-from krm_merge.forges.interface import Forge, ForgeError, ForgePullRequest
+from krm_merge.forges.interface import Attention, Forge, ForgeError, ForgePullRequest
 from krm_merge.forges.local import LocalForge
 
 
@@ -190,12 +190,27 @@ class TestAllForges:
         assert (pull.title, pull.draft) == ("Other", False)
 
 
-@pytest.mark.parametrize("kind", [*HOSTED])
-def test_labels_are_added_to_what_there_is(kind: str, time: Time) -> None:
-    with open_request(kind, time) as world:
-        world.app.pulls[0].labels = ["mine"]
-        world.forge.add_labels(world.url, 1, ["fleet", "shop"])
-    assert world.app.pulls[0].labels == ["mine", "fleet", "shop"]
+class TestAttention:
+    @pytest.mark.parametrize("kind", [*HOSTED])
+    def test_is_added_to_what_there_is(self, kind: str, time: Time) -> None:
+        with open_request(kind, time) as world:
+            world.app.pulls[0].assignees = ["sam"]
+            world.forge.request_attention(world.url, 1, Attention(("fleet", "shop"), ("kim",), ("kim",)))
+        pull = world.app.pulls[0]
+        assert (pull.labels, pull.reviewers, pull.assignees) == (["fleet", "shop"], ["kim"], ["sam", "kim"])
+
+    @pytest.mark.parametrize("kind", ["github", "forgejo"])
+    def test_reaches_teams(self, kind: str, time: Time) -> None:
+        with open_request(kind, time) as world:
+            world.forge.request_attention(world.url, 1, Attention(reviewers=("acme/web", "kim")))
+        assert world.app.pulls[0].reviewers == ["kim", "web"]
+
+    def test_of_nobody_names_the_user(self, time: Time) -> None:
+        with (
+            open_request("gitlab", time) as world,
+            pytest.raises(ForgeError, match="there is no user nobody; correct the name"),
+        ):
+            world.forge.request_attention(world.url, 1, Attention(reviewers=("nobody",)))
 
 
 CHECKS = {

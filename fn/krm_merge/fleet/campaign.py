@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from posixpath import normpath
 from typing import Literal, TypeAlias
 
-from krm_merge.forges.interface import host_of
+from krm_merge.forges.interface import Attention, host_of
 from krm_merge.merge import ListKeys, OnConflict, Resolution
 from krm_merge.policy import NO_POLICY, PackagePolicy
 
@@ -103,7 +103,8 @@ class Publishing:
     title: str
     waves: tuple[Wave, ...]
     split: Split | None
-    labels: tuple[str, ...]
+    is_draft: bool
+    attention: Attention
     max_open: int | None
     per_hour: int
 

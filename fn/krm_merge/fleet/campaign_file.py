@@ -27,6 +27,7 @@ from krm_merge.fleet.campaign import (
     Split,
     Wave,
 )
+from krm_merge.forges.interface import Attention
 from krm_merge.git.program import take_credentials
 from krm_merge.krm import DocumentModel, StrictModel, check
 from krm_merge.merge import OnConflict, Resolutions
@@ -72,6 +73,9 @@ class SelectionModel(StrictModel):
 
     workingTree: str | None = Field(None, description="The working tree that the targets are directories of.")
     packages: list[str] = Field(default_factory=list, description="Patterns of directories of the working tree.")
+    forge: str | None = Field(None, description="The address of the forge whose repositories are the targets.")
+    owner: str | None = Field(None, description="The organisation, group or user that owns the repositories.")
+    topic: str | None = Field(None, description="The topic that the repositories carry.")
     from_: str | None = Field(None, alias="from", description="Only packages at this version of upstream.")
 
 
@@ -131,7 +135,12 @@ class PublishModel(StrictModel):
         description="In a working tree, what gets a pull request of its own: each package, or each "
         "top-level directory; by default one pull request has all.",
     )
+    draft: bool | None = Field(None, description="Whether pull requests are opened as drafts.")
     labels: list[str] | None = Field(None, description="Labels of new pull requests.")
+    reviewers: list[str] | None = Field(
+        None, description="Users, and teams like `org/team`, who are asked to review new pull requests."
+    )
+    assignees: list[str] | None = Field(None, description="Users to whom new pull requests are assigned.")
     maxOpen: Count | None = Field(None, description="The maximum number of open pull requests.")
     perHour: Count = Field(400, description="The maximum number of changes per hour on one host.")
 
@@ -147,7 +156,8 @@ class PublishModel(StrictModel):
             self.title,
             tuple(waves),
             self.split,
-            tuple(self.labels or ()),
+            bool(self.draft),
+            Attention(tuple(self.labels or ()), tuple(self.reviewers or ()), tuple(self.assignees or ())),
             self.maxOpen,
             self.perHour,
         )

@@ -20,12 +20,14 @@ from krm_merge.forges.interface import CheckState
 from krm_merge.packages import PackageError
 from krm_merge.startup import group_by_key
 
-RequestState: TypeAlias = Literal["pushed", "open", "merged", "closed", "reverting", "reverted", "unknown"]
-"""What became of a result. Without a pull request it is `pushed` as a branch.
+RequestState: TypeAlias = Literal["committed", "pushed", "open", "merged", "closed", "reverting", "reverted", "unknown"]
+"""What became of a result. Without a pull request it is `committed` here, or `pushed` as a branch.
 
 `reverting` is a merged one whose reverse is proposed, `reverted` one whose reverse was merged, too. `unknown` is one
 that the forge does not show, which says nothing.
 """
+
+WITHOUT_REQUEST: frozenset[RequestState] = frozenset(("committed", "pushed"))
 
 _SECONDS = len("2026-01-02T03:04:05")
 
@@ -107,7 +109,7 @@ class LedgerEntry(TargetMerge):
             # Forges have seconds. What was merged since the last run is not in the result yet.
             is_since = request.merged_at[:_SECONDS] > self.merged_at[:_SECONDS]
             return is_since or (same and (request.result == self.result or not self.made))
-        return same and (request.state != "pushed" or request.result == self.result)
+        return same and (request.state not in WITHOUT_REQUEST or request.result == self.result)
 
     @property
     def shown_state(self) -> str:
@@ -125,7 +127,7 @@ class LedgerEntry(TargetMerge):
     def is_published(self, *, with_request: bool) -> bool:
         """Whether the branch has the present result, and the pull request too where one is wanted."""
         request = self.request
-        if request is None or (with_request and request.state == "pushed"):
+        if request is None or (with_request and request.state in WITHOUT_REQUEST):
             return False
         return request.state != "open" or (request.version, request.result) == (self.version, self.result)
 

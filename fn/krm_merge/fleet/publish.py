@@ -141,6 +141,7 @@ class Publisher:
     is_dry_run: bool = False
     with_requests: bool = True
     wave: str | None = None
+    is_direct: bool = False
     obstacle: str = ""
     hosts: Hosts = field(default_factory=Hosts)
     _open: int = 0
@@ -152,11 +153,12 @@ class Publisher:
         """Raises NotPublishedError where there is nothing that branches could be pushed to."""
         self._proposer = Proposer(self.campaign, self.forge_of, self.is_dry_run)
         self._tree = TreeCommits(self.campaign, self.settings, self.is_dry_run)
-        self._branch_of = split_branches(self.campaign)
-        if self.campaign.working_tree and not self._tree.origin:
+        # With --direct there are no branches.
+        self._branch_of = {} if self.is_direct else split_branches(self.campaign)
+        if self.campaign.working_tree and not self.is_direct and not self._tree.origin:
             raise NotPublishedError(
                 f"{self.campaign.working_tree} has no remote origin to push branches to; add one with git remote add "
-                "origin URL, or commit the packages here"
+                "origin URL, or commit to the current branch with --direct"
             )
 
     def events(self) -> Iterator[Published]:
@@ -272,8 +274,9 @@ class Publisher:
         return self._proposal(remote_at(target.name, place), entry.base, entry.made, seen, entry)
 
     def _proposal(self, remote: Remote, base: str, commit: str, seen: str, entry: LedgerEntry) -> RequestProposal:
+        is_draft = self.campaign.publishing.is_draft
         branch, number = self.campaign.publishing.branch, _open_request(entry)
-        return RequestProposal(remote, branch, base, commit, seen, entry.commits, number)
+        return RequestProposal(remote, branch, base, commit, seen, entry.commits, number, is_draft)
 
     def _publish(
         self, target: CampaignTarget, entry: LedgerEntry, pushed: Future[tuple[RequestProposal, str]]
@@ -321,7 +324,7 @@ class Publisher:
         }
         if not by_branch:
             return
-        base = self._tree.origin_head()
+        base = self._tree.head() if self.is_direct else self._tree.origin_head()
         for branch, members in by_branch.items():
             try:
                 yield from self._publish_branch(base, branch, members)
@@ -337,15 +340,19 @@ class Publisher:
             yield Published(name, "problem", message=problem)
         if not done:
             return
-        entries = [entry for target, entry in targets if target.name in set(done)]
-        proposal = self._tree.proposal(base, commit, branch, entries, max(map(_open_request, entries)))
-        commit = self._proposer.push(proposal)
-        what: What = "open" if self.with_requests else "pushed"
+        what: What
         request = 0
-        if self.with_requests:
-            names = [entry.target for entry in entries]
-            mark, body = Mark(entries[0].version, "", self._title(names)), self._body_of_tree(branch, names)
-            request = self._proposer.request(proposal, default_branch(self._tree.origin), mark, body)
+        if self.is_direct:
+            what = "pushed" if self._tree.move_to(commit, done) else "committed"
+        else:
+            entries = [entry for target, entry in targets if target.name in set(done)]
+            proposal = self._tree.proposal(base, commit, branch, entries, max(map(_open_request, entries)))
+            commit = self._proposer.push(proposal)
+            what = "open" if self.with_requests else "pushed"
+            if self.with_requests:
+                names = [entry.target for entry in entries]
+                mark, body = Mark(entries[0].version, "", self._title(names)), self._body_of_tree(branch, names)
+                request = self._proposer.request(proposal, default_branch(self._tree.origin), mark, body)
         yield from (Published(name, what, request, commit=commit) for name in done)
 
     def _body_of_tree(self, branch: str, names: Sequence[str]) -> str:

@@ -96,7 +96,30 @@ class TreeCommits:
     ) -> RequestProposal:
         """The proposal of a commit to origin, for targets. Raises GitError."""
         ours = {commit for entry in targets for commit in entry.commits}
-        return RequestProposal(self._remote, branch, base, commit, head_of(self.origin, branch), ours, number)
+        seen, is_draft = head_of(self.origin, branch), self.campaign.publishing.is_draft
+        return RequestProposal(self._remote, branch, base, commit, seen, ours, number, is_draft)
+
+    def move_to(self, commit: str, targets: Sequence[str]) -> bool:
+        """Makes the commit the current branch's, and pushes that where it has a remote. Raises GitError.
+
+        Returns whether it was pushed.
+        """
+        branch = self._optional("symbolic-ref", "--quiet", "--short", "HEAD")
+        if not branch:
+            raise GitError(f"{self._tree} has no branch checked out; switch to one")
+        remote = self._optional("config", f"branch.{branch}.remote")
+        base = self.head()
+        if self.is_dry_run:
+            return bool(remote)
+        if commit != base:
+            self._git("update-ref", "-m", f"krm-merge fleet: {self.campaign.name}", "HEAD", commit, base)
+            names = "".join(f"{target}\0" for target in targets).encode()
+            add = ["--literal-pathspecs", "add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"]
+            self._around.output(add, names)
+        if remote:
+            merge = self._optional("config", f"branch.{branch}.merge") or f"{HEADS}{branch}"
+            self._git("push", "--quiet", "--no-verify", "--end-of-options", remote, f"{commit}:{merge}")
+        return bool(remote)
 
     @cached_property
     def origin(self) -> str:

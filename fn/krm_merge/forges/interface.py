@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, Protocol, TypeAlias
@@ -101,10 +100,34 @@ class ForgePullRequest:
     merged_at: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Who and what a pull request is for: labels, and names of users; a reviewer `org/team` is a team."""
+
+    labels: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()
+    assignees: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to set."""
+        return bool(self.labels or self.reviewers or self.assignees)
+
+    @property
+    def users(self) -> list[str]:
+        """The reviewers that are users."""
+        return [name for name in self.reviewers if "/" not in name]
+
+    @property
+    def teams(self) -> list[str]:
+        """The reviewers that are teams, without their organisation."""
+        return [name.partition("/")[2] for name in self.reviewers if "/" in name]
+
+
 class Forge(Protocol):
     """Pull requests of repositories, which are named by their URLs. Everything raises ForgeError.
 
-    A request whose answer was lost is not carried out twice. A forge may lack tokens, limits, checks and labels.
+    A request whose answer was lost is not carried out twice. By default a forge has no tokens, limits or checks, and
+    nobody whose attention could be asked for.
     """
 
     def pull_requests(self, repository: str) -> list[ForgePullRequest]:
@@ -125,6 +148,10 @@ class Forge(Protocol):
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         """The pull request of a number, None if it does not exist."""
         return next((pull for pull in self.pull_requests(repository) if pull.number == number), None)
+
+    def repositories(self, owner: str, topic: str = "") -> list[str]:
+        """The addresses of the repositories of an owner, archived ones left out, those with a topic if one is named."""
+        ...
 
     def git_token(self, repository: str) -> str:
         """The token with which git authenticates to the host of a repository, '' for none."""
@@ -159,8 +186,8 @@ class Forge(Protocol):
         """Adds a comment."""
         ...
 
-    def add_labels(self, repository: str, number: int, labels: Sequence[str]) -> None:
-        """Adds labels to a pull request; those that it has already stay."""
+    def request_attention(self, repository: str, number: int, attention: Attention) -> None:
+        """Adds labels to a pull request, asks for reviews and assigns it; what it has already stays."""
         return
 
     def checks(self, repository: str, number: int) -> CheckState:

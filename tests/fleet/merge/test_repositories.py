@@ -86,6 +86,13 @@ def test_addresses_come_from_stdin_too(world: World) -> None:
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "1 repository")
 
 
+def test_the_repositories_of_an_owner(world: World) -> None:
+    world.repositories(2)
+    world.plan("--host", str(world.place), "--owner", "forge")
+    assert world.fleet("run", "campaign").returncode == 0
+    assert world.states() == {"clean": 2}
+
+
 @pytest.mark.parametrize("written", ["/web", "web", "web/", "./web"])
 @pytest.mark.parametrize("asked", ["/web", "web", "/"])
 def test_a_package_follows_a_directory_however_it_is_written(written: str, asked: str) -> None:

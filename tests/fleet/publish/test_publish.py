@@ -193,13 +193,27 @@ def test_a_working_tree_is_published_as_one_branch(world: World, tree: Path) -> 
     assert (head(origin), len(pulls(origin))) == (pushed, 1)
 
 
-def test_a_working_tree_without_a_remote_is_not_published(world: World) -> None:
+def test_a_working_tree_is_committed_directly(world: World, tree: Path) -> None:
+    (tree / "mine.txt").write_text("not committed\n")
+    done = world.fleet("publish", "campaign", "--direct")
+    assert done.returncode == 0, done.stderr
+    assert len(git(tree, "log", "--format=%s", "HEAD~3..HEAD").splitlines()) == 3
+    assert git(tree, "status", "--porcelain") == "?? mine.txt\n"
+    assert head(world.place / "origin.git", "main") == git(tree, "rev-parse", "HEAD").strip()
+    assert world.fleet("run", "campaign").stdout.startswith("0 merged")
+
+
+def test_a_working_tree_without_a_remote_is_committed_and_nothing_is_called_pushed(world: World) -> None:
     tree = world.working_tree(2)
     world.plan()
     world.fleet("run", "campaign")
     done = world.fleet("publish", "campaign")
     assert (done.returncode, done.stdout) == (3, "")
     assert f"{tree} has no remote origin to push branches to" in done.stderr
+    done = world.fleet("publish", "campaign", "--direct")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "2 committed"), done.stderr
+    assert world.states() == {"committed": 2}
+    assert len(git(tree, "log", "--format=%s").splitlines()) == 3
 
 
 def test_a_branch_that_was_merged_by_git_is_nobody_s(world: World) -> None:

@@ -1,4 +1,4 @@
-"""The operator's half: requests closed, merged ones rolled back, labels, gates on checks."""
+"""The operator's half: requests closed, merged ones rolled back, labels and reviewers, gates on checks."""
 
 from __future__ import annotations
 
@@ -150,14 +150,25 @@ def test_what_was_changed_since_is_not_rolled_back(fleet: HostedFleet) -> None:
 
 
 @on_every_forge
-def test_labels(fleet: HostedFleet) -> None:
-    edit_campaign(fleet, "  waves: {}\n", "  waves: {}\n  labels: [fleet]\n")
+def test_labels_reviewers_and_assignees(fleet: HostedFleet) -> None:
+    edit_campaign(fleet, "  waves: {}\n", "  waves: {}\n  labels: [fleet]\n  reviewers: [kim]\n  assignees: [sam]\n")
     assert fleet.publish().returncode == 0
     (pull,) = fleet.pulls()
-    assert pull.labels == ["fleet"]
+    assert (pull.labels, pull.reviewers, pull.assignees) == (["fleet"], ["kim"], ["sam"])
     pull.labels.clear()
     fleet.publish()
     assert pull.labels == []
+
+
+def test_where_there_are_no_drafts_an_ordinary_one_says_so(fleet: HostedFleet) -> None:
+    edit_campaign(fleet, "  waves: {}\n", "  waves: {}\n  draft: true\n")
+    fleet.server.repositories["acme/000"].drafts = False
+    assert fleet.publish().returncode == 0
+    assert [(pull.draft, pull.labels) for number in (0, 1) for pull in fleet.pulls(number)] == [
+        (False, ["draft"]),
+        (True, []),
+    ]
+    assert (fleet.pulls()[0].body or "").startswith("**This is a draft**")
 
 
 @on_every_forge

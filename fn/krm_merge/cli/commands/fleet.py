@@ -220,6 +220,7 @@ class PublishOptions(RequestOptions):
     """Options of what is published."""
 
     push_only: bool
+    direct: bool
 
 
 @fleet_command.command("publish")
@@ -230,6 +231,7 @@ class PublishOptions(RequestOptions):
 @forge_options.forge_kinds
 @forge_options.forge_apis
 @click.option("--push-only", is_flag=True, help="Push branches, open no pull requests.")
+@click.option("--direct", is_flag=True, help="For a working tree: commit to its current branch, and push it.")
 @options_as(PublishOptions)
 def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
     """Publish what the campaign in DIR has merged: push branches and open pull requests, wave by wave.
@@ -241,6 +243,8 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
     place = CampaignDirectory(directory)
     campaign = place.read()
     publishing = campaign.publishing
+    if options.direct and not campaign.working_tree:
+        raise click.UsageError("--direct is for packages of a working tree; this campaign is about repositories")
     names = [wave.name for wave in publishing.waves] or ["all"]
     if wave is not None and wave not in names:
         raise click.UsageError(f"there is no wave {wave}; choose from {', '.join(names)}")
@@ -250,8 +254,9 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
         campaign,
         options,
         partial(current_settings, campaign, place),
-        with_requests=not options.push_only,
+        with_requests=not (options.push_only or options.direct),
         wave=wave,
+        is_direct=options.direct,
     ) as publisher:
         counts = _show_events(publisher.events())
     is_stuck = publisher.hosts.is_limited and not counts.total()

@@ -16,6 +16,7 @@ from time import monotonic
 
 import click
 
+from krm_merge.cli import forges as forge_options
 from krm_merge.cli.options import Subcommands, options_as
 from krm_merge.cli.output import command_of, say, show_ways
 from krm_merge.cli.terminal import stages
@@ -34,7 +35,9 @@ from krm_merge.fleet.ledger import Ledger, LedgerEntry
 from krm_merge.fleet.overview import Message, messages_of
 from krm_merge.fleet.run import Run, RunEvent, Scope
 from krm_merge.fleet.worker import Engine, Processes
-from krm_merge.forges.interface import host_of
+from krm_merge.forges.choice import Forges, ForgeSettings, is_local
+from krm_merge.forges.interface import Pace, host_of
+from krm_merge.forges.local import LocalForge
 from krm_merge.git.program import take_credentials, variable_of
 from krm_merge.krm import processors
 from krm_merge.merge import OnConflict
@@ -112,6 +115,19 @@ ONLY = click.option("--only", metavar="GLOB", multiple=True, help="Only targets 
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9.-]+")
 
 
+@dataclass(frozen=True, slots=True)
+class TargetSource:
+    """Where the targets of a campaign are found."""
+
+    packages: tuple[str, ...]
+    repositories: str | None
+    host: str | None
+    owner: str | None
+    topic: str
+    forges: tuple[str, ...]
+    apis: tuple[str, ...]
+
+
 @fleet_command.command("init")
 @DIRECTORY
 @click.argument("more_packages", metavar="", nargs=-1)
@@ -127,11 +143,17 @@ _NOT_IN_NAMES = re.compile(r"[^a-z0-9.-]+")
 @click.option(
     "--repositories", metavar="FILE|-", help="A file with the address of one repository per line; - is stdin."
 )
+@click.option("--host", metavar="URL", help="The forge where the repositories of OWNER are the targets.")
+@click.option("--owner", metavar="NAME", help="The organisation, group or user; for a local forge, the directory.")
+@click.option("--topic", metavar="NAME", default="", help="Only repositories with this topic.")
 @click.option(
     "--on-conflict",
     type=click.Choice(["upstream", "local", "fail"]),
     help="Which side wins if both changed a value, for campaign.yaml; by default such a package stays unchanged.",
 )
+@forge_options.forge_kinds
+@forge_options.forge_apis
+@options_as(TargetSource)
 def init(
     directory: Path,
     more_packages: tuple[str, ...],
@@ -139,8 +161,7 @@ def init(
     ref: str,
     version: str,
     on_conflict: OnConflict | None,
-    packages: tuple[str, ...],
-    repositories: str | None,
+    options: TargetSource,
 ) -> None:
     """Plan a campaign in DIR: find the packages that follow an upstream, to update them to its version REF.
 
@@ -150,17 +171,24 @@ def init(
     Example:  krm-merge fleet init web-v2 --to v2 --packages 'teams/*' \\
                 --upstream https://git.example.com/packages/web
     """
-    if more_packages and not packages:
+    if more_packages and not options.packages:
         raise click.UsageError(f"unexpected argument {more_packages[0]}; directories of packages come with --packages")
-    if bool(packages) == (repositories is not None):
-        raise click.UsageError("say where the packages are: with --packages or --repositories")
+    if [bool(options.packages), options.repositories is not None, options.host is not None].count(True) != 1:
+        raise click.UsageError("say where the packages are: with --packages, --repositories or --host")
+    if (options.host is None) != (options.owner is None):
+        raise click.UsageError("--host URL and --owner NAME come together")
     place = CampaignDirectory(directory)
     source = split_upstream(take_credentials(upstream), ref, GitRepositories())
     selection: dict[str, object] = {"from": version} if version else {}
-    if repositories is not None:
-        targets = _targets_of_file(repositories)
+    if options.repositories is not None:
+        targets = _targets_of_file(options.repositories)
+    elif options.host is not None and options.owner is not None:
+        targets = _targets_of_owner(options.host, options.owner, options.topic, options.forges, options.apis)
+        selection |= {"forge": take_credentials(options.host), "owner": options.owner} | (
+            {"topic": options.topic} if options.topic else {}
+        )
     else:
-        patterns = [*packages, *more_packages]
+        patterns = [*options.packages, *more_packages]
         directories = _matching(patterns)
         tree = working_tree_of(directories)
         targets, problems = targets_in(tree, directories, source, version)
@@ -198,6 +226,17 @@ def _targets_of_file(source: str) -> list[CampaignTarget]:
         if name.startswith("-"):
             raise PackageError(f"{source}: {name} is not the address of a repository")
     return [CampaignTarget(os.path.abspath(name) if os.path.isdir(name) else name, True) for name in names]
+
+
+def _targets_of_owner(
+    host: str, owner: str, topic: str, forges: tuple[str, ...], apis: tuple[str, ...]
+) -> list[CampaignTarget]:
+    if is_local(host):
+        place = os.path.join(host.removeprefix("file://"), owner)
+        return [CampaignTarget(address, True) for address in LocalForge().repositories(os.path.abspath(place), topic)]
+    settings = ForgeSettings.parse(forges, apis, Pace())
+    addresses = Forges(settings).of(host.rstrip("/") + "/-/-").repositories(owner, topic)
+    return [CampaignTarget(address, True) for address in addresses]
 
 
 def _campaign(

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, ClassVar, Final, Generic, NoReturn, TypeAlias, TypeVar
-from urllib.parse import urljoin
+from urllib.parse import quote, urljoin
 
 import requests
 
 from krm_merge.forges.hosted.transport import Dialect, Transport, about
 from krm_merge.forges.interface import (
+    Attention,
     CheckState,
     Forge,
     ForgeError,
@@ -113,6 +114,18 @@ def pages(session: requests.Session, url: str, query: Mapping[str, str]) -> Iter
         url, following = urljoin(url, answer.links["next"]["url"]), {}
 
 
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """Where a forge lists them: the paths in its API, of which one is the owner's, and the fields of each.
+
+    `address` is the field with the address to clone from, `query` what is asked for with every page.
+    """
+
+    paths: tuple[str, ...]
+    address: str
+    query: Mapping[str, str]
+
+
 _IN_THE_WAY: Final = frozenset((HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY))
 
 At = TypeVar("At")
@@ -128,6 +141,7 @@ class HostedForge(Forge, Generic[At]):
     """
 
     dialect: ClassVar[Dialect]
+    owned: ClassVar[Owned]
     drafts: ClassVar[DraftTitles | None] = None
     """How drafts are marked in titles, None where they have a field of their own."""
     nested: ClassVar[bool] = False
@@ -167,7 +181,7 @@ class HostedForge(Forge, Generic[At]):
     def _thread(self, at: At, number: int) -> Thread: ...
 
     @abstractmethod
-    def _add_labels(self, at: At, number: int, labels: Sequence[str]) -> None: ...
+    def _request_attention(self, at: At, number: int, attention: Attention) -> None: ...
 
     @abstractmethod
     def _checks(self, at: At, number: int) -> CheckState: ...
@@ -205,6 +219,23 @@ class HostedForge(Forge, Generic[At]):
                 if refused.status == HTTPStatus.NOT_FOUND:
                     return None
                 raise
+
+    def repositories(self, owner: str, topic: str = "") -> list[str]:
+        """The addresses of the repositories of an owner, archived ones left out, those with a topic if one is named."""
+        with about(f"{owner}: listing the repositories"):
+            for number, path in enumerate(self.owned.paths, 1):
+                url = f"{self._transport.address.geturl()}/{path.format(quote(owner, safe=''))}"
+                try:
+                    repositories = list(pages(self._transport.session(), url, self.owned.query))
+                except RefusedRequestError as refused:
+                    if refused.status != HTTPStatus.NOT_FOUND or number == len(self.owned.paths):
+                        raise
+                    continue
+                active = [repository for repository in repositories if not repository.get("archived")]
+                if topic:
+                    active = [repository for repository in active if topic in (repository.get("topics") or ())]
+                return sorted({text_at(repository, self.owned.address) for repository in active})
+        raise AssertionError("there is at least one path")
 
     def git_token(self, repository: str) -> str:
         """The token with which git authenticates, '' for a repository of another host, so that no other gets it."""
@@ -274,10 +305,10 @@ class HostedForge(Forge, Generic[At]):
             post, newest = self._thread(at, number)
             self._transport.once(lambda: post(text), lambda: True if newest() == text else None)
 
-    def add_labels(self, repository: str, number: int, labels: Sequence[str]) -> None:
-        """Adds labels."""
-        with self._asking(repository, f"labels of pull request #{number}") as at:
-            self._add_labels(at, number, labels)
+    def request_attention(self, repository: str, number: int, attention: Attention) -> None:
+        """Adds labels, asks for reviews and assigns it."""
+        with self._asking(repository, f"labels, reviewers and assignees of pull request #{number}") as at:
+            self._request_attention(at, number, attention)
 
     def checks(self, repository: str, number: int) -> CheckState:
         """The state of the checks of the newest commit."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from krm_merge.forges.hosted.answers import (
     Connection,
     DraftTitles,
     HostedForge,
+    Owned,
     Thread,
     number_at,
     object_at,
@@ -19,7 +20,7 @@ from krm_merge.forges.hosted.answers import (
     text_at,
 )
 from krm_merge.forges.hosted.transport import Dialect
-from krm_merge.forges.interface import CheckState, ForgePullRequest, PullRequestState
+from krm_merge.forges.interface import Attention, CheckState, ForgePullRequest, PullRequestState
 
 _PAGE: Final = 50  # Forgejo's default maximum
 _LATEST: Final = 100
@@ -40,6 +41,7 @@ class Forgejo(HostedForge[str]):
     dialect = Dialect(
         "Forgejo", "X-RateLimit-", "of the scopes write:repository and write:issue", "https://HOST/api/v1"
     )
+    owned = Owned(("orgs/{}/repos", "users/{}/repos"), "clone_url", {"limit": str(_PAGE)})
     drafts = _DRAFTS
 
     def __init__(self, connection: Connection) -> None:
@@ -86,9 +88,18 @@ class Forgejo(HostedForge[str]):
 
         return lambda text: self._ask("POST", path, {"body": text}), newest
 
-    def _add_labels(self, at: str, number: int, labels: Sequence[str]) -> None:
-        """The repository has to have them."""
-        self._ask("POST", f"{at}/issues/{number}/labels", {"labels": list(labels)})
+    def _request_attention(self, at: str, number: int, attention: Attention) -> None:
+        """Of labels, the repository has to have them."""
+        if attention.labels:
+            self._ask("POST", f"{at}/issues/{number}/labels", {"labels": list(attention.labels)})
+        if attention.assignees:
+            present = object_of(self._ask("GET", f"{at}/issues/{number}")).get("assignees") or []
+            logins = [text_at(object_of(user), "login") for user in present]
+            names = list(dict.fromkeys([*logins, *attention.assignees]))
+            self._ask("PATCH", f"{at}/issues/{number}", {"assignees": names})
+        if attention.reviewers:
+            payload = {"reviewers": attention.users, "team_reviewers": attention.teams}
+            self._ask("POST", f"{at}/pulls/{number}/requested_reviewers", payload)
 
     def _checks(self, at: str, number: int) -> CheckState:
         status = object_of(self._ask("GET", f"{at}/commits/{self._read(at, number).head}/status"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 import requests
@@ -14,6 +14,7 @@ from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectio
 from krm_merge.forges.hosted.answers import (
     Connection,
     HostedForge,
+    Owned,
     Thread,
     object_at,
     object_of,
@@ -21,6 +22,7 @@ from krm_merge.forges.hosted.answers import (
 )
 from krm_merge.forges.hosted.transport import Dialect
 from krm_merge.forges.interface import (
+    Attention,
     CheckState,
     DraftsRefusedError,
     ForgeError,
@@ -69,6 +71,7 @@ class GitHub(HostedForge[_Place]):
         "to read and write pull requests (a classic token: the scope repo)",
         "https://api.github.com or https://HOST/api/v3",
     )
+    owned = Owned(("orgs/{}/repos", "users/{}/repos"), "clone_url", {"per_page": str(_PAGE)})
     # PyGithub checks few answers, and raises many types of errors.
     alien = (GithubException, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 
@@ -144,8 +147,14 @@ class GitHub(HostedForge[_Place]):
 
         return issue.create_comment, newest
 
-    def _add_labels(self, at: _Place, number: int, labels: Sequence[str]) -> None:
-        at.repository.get_issue(number).add_to_labels(*labels)
+    def _request_attention(self, at: _Place, number: int, attention: Attention) -> None:
+        issue, pull = at.repository.get_issue(number), at.repository.get_pull(number)
+        if attention.labels:
+            issue.add_to_labels(*attention.labels)
+        if attention.assignees:
+            issue.add_to_assignees(*attention.assignees)
+        if attention.reviewers:
+            pull.create_review_request(attention.users, attention.teams)
 
     def _checks(self, at: _Place, number: int) -> CheckState:
         """Of the API for checks and of that for states of commits."""

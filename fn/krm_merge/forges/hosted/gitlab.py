@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Final
 
 from gitlab import Gitlab
@@ -14,6 +14,7 @@ from krm_merge.forges.hosted.answers import (
     Connection,
     DraftTitles,
     HostedForge,
+    Owned,
     Thread,
     number_at,
     object_at,
@@ -22,7 +23,9 @@ from krm_merge.forges.hosted.answers import (
 )
 from krm_merge.forges.hosted.transport import Dialect
 from krm_merge.forges.interface import (
+    Attention,
     CheckState,
+    ForgeError,
     ForgePullRequest,
     PullRequestState,
 )
@@ -48,6 +51,11 @@ class GitLab(HostedForge[Project]):
     """A forge, whose pull requests are merge requests. Everything raises ForgeError."""
 
     dialect = Dialect("GitLab", "RateLimit-", "of the scope api", "https://HOST/api/v4")
+    owned = Owned(
+        ("groups/{}/projects", "users/{}/projects"),
+        "http_url_to_repo",
+        {"per_page": str(_PAGE), "include_subgroups": "true"},
+    )
     drafts = _DRAFTS
     nested = True
     alien = (GitlabError, AttributeError, LookupError, TypeError, ValueError)
@@ -101,8 +109,21 @@ class GitLab(HostedForge[Project]):
 
         return lambda text: notes.create({"body": text}), newest
 
-    def _add_labels(self, at: Project, number: int, labels: Sequence[str]) -> None:
-        at.mergerequests.update(number, {"add_labels": ",".join(labels)})
+    def _request_attention(self, at: Project, number: int, attention: Attention) -> None:
+        """Of reviewers, GitLab asks users and no teams."""
+        merge_request = at.mergerequests.get(number)
+        changes: dict[str, Any] = {"add_labels": ",".join(attention.labels)} if attention.labels else {}
+        for role, names in (("reviewer", attention.reviewers), ("assignee", attention.assignees)):
+            if names:
+                present = [number_at(object_of(user), "id") for user in merge_request.attributes[f"{role}s"]]
+                changes[f"{role}_ids"] = [*present, *map(self._user, names)]
+        at.mergerequests.update(number, changes)
+
+    def _user(self, name: str) -> int:
+        user = next(iter(self._gitlab.users.list(username=name, iterator=True)), None)
+        if user is None:
+            raise ForgeError(f"there is no user {name}; correct the name in campaign.yaml")
+        return number_at(user.attributes, "id")
 
     def _checks(self, at: Project, number: int) -> CheckState:
         pipeline = object_at({"head_pipeline": None} | at.mergerequests.get(number).attributes, "head_pipeline")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha1
 
 from krm_merge.components.repository import Repository
-from krm_merge.forges.interface import CheckState, ForgePullRequest
+from krm_merge.forges.interface import Attention, CheckState, ForgePullRequest
 from krm_merge.git.program import GitError
 from krm_merge.git.store import FILE, MergeConflictError, Person, Stamp, Store, TreeEntry
 
@@ -223,6 +223,9 @@ class MemoryForge:
         pull = self.hosted[repository].pulls.get(number)
         return self.hosted[repository].current(pull) if pull is not None else None
 
+    def repositories(self, owner: str, topic: str = "") -> list[str]:
+        return []
+
     def git_token(self, repository: str) -> str:
         return ""
 
@@ -260,7 +263,7 @@ class MemoryForge:
     def comment(self, repository: str, number: int, text: str) -> None:
         self._strikes.change()
 
-    def add_labels(self, repository: str, number: int, labels: Sequence[str]) -> None:
+    def request_attention(self, repository: str, number: int, attention: Attention) -> None:
         self._strikes.change()
 
     def checks(self, repository: str, number: int) -> CheckState:
