@@ -6,8 +6,11 @@ edits made, local's text before them where it is another, and the result; `|` en
 
 from __future__ import annotations
 
+from textwrap import indent
+
 import pytest
 
+from krm_merge import merge_packages
 from krm_merge.merge.writing.comments import with_merged_comments
 
 ROWS = [
@@ -231,3 +234,15 @@ def test_each_place_has_the_comments_of_both(
     before, theirs, now, ours = (side.replace("|", "\n") for side in (original, upstream, text, local or text))
     merged = with_merged_comments(now + end, before + "\n", theirs + "\n", ours + end, ())
     assert merged == expected.replace("|", "\n") + end
+
+
+@pytest.mark.parametrize("pad", ["", "  "])
+@pytest.mark.parametrize("todo", ["", "# TODO\n"])
+def test_a_head_of_the_file_that_upstream_joins_to_a_new_first_field_is_there_once(pad: str, todo: str) -> None:
+    """E: a blank line ends the head of the file; without it the head is the new field's."""
+    head = "# Copyright\n# License\n"
+    texts = (head + "\na: 1\n", "# License\n" + todo + "new: 1\na: 1\n", head + "\na: 2\n")
+    around = "x:\n" if pad else ""
+    sides = ({"a.yaml": (around + indent(text, pad)).encode()} for text in texts)
+    merged = merge_packages(*sides)
+    assert merged.files["a.yaml"].decode() == around + indent(f"{head}\n{todo}new: 1\na: 2\n", pad)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import takewhile
 from operator import is_, lt
 from typing import NamedTuple
 
@@ -223,7 +224,9 @@ class _Renderer:
             index = original.get(id(child))
             if index is None:
                 piece = self._emitter.child(child, column, self._plan.comments(child), self._newline)
-                if above is not None and follows_blank_line(child) and not out[-1].endswith(self._newline * 2):
+                if above is None:
+                    piece = _without_lines_above(piece, self._text[: places[0].start])
+                elif follows_blank_line(child) and not out[-1].endswith(self._newline * 2):
                     piece = self._newline + piece
             else:
                 piece = self._chunk(node, child, places[index])
@@ -402,3 +405,12 @@ def _splice(text: str, start: int, end: int, splices: list[Splice]) -> str:
         out += (text[start:at], piece)
         start = behind
     return "".join([*out, text[start:end]])
+
+
+def _without_lines_above(piece: str, above: str) -> str:
+    """A first child without the comments that are above the collection: a blank line kept them apart from it."""
+    lines = piece.splitlines(keepends=True)
+    comments = list(takewhile(lambda line: line.startswith("#"), (line.strip() for line in lines)))
+    there = [line.strip() for line in above.rstrip().rsplit("\n", len(comments))]
+    shared = (count for count in range(len(comments), 0, -1) if comments[:count] == there[-count:])
+    return "".join(lines[next(shared, 0) :])
