@@ -190,6 +190,7 @@ class GroupSession(ConflictSession[GroupStep]):
         """Takes groups that nobody has settled yet, and the `steps` of an earlier session."""
         self._campaign = campaign
         self._groups = {group.key: group for group in _by_kind(groups) if group.conflict.choices}
+        self._by_id = {group.id: group for group in self._groups.values()}
         self._written = _written_choices(campaign, self._groups)
         # Groups of an earlier session may be settled by now.
         there = (tuple(choice for choice in step.choices if choice.group in self._groups) for step in steps)
@@ -243,7 +244,7 @@ class GroupSession(ConflictSession[GroupStep]):
         return self._group(identifier).packages
 
     def _group(self, identifier: str) -> Group:
-        group = next((group for group in self._groups.values() if group.id == identifier), None)
+        group = self._by_id.get(identifier)
         if group is None:
             raise RefusedChoiceError(f"there is no group {identifier!r} here; request the report again")
         return group
