@@ -50,5 +50,5 @@ def test_a_lock_is_waited_for_until_its_holder_should_be_gone(
     if dies:
         assert len(slept) == TRIES
     else:
-        assert "at work" in done.stderr
+        assert "working on" in done.stderr
         assert 1 <= sum(slept) <= 3

@@ -129,7 +129,7 @@ def lives_through_edits(package: Package, *, merges_resources: bool) -> None:
     assert "configPath: merge.yaml" in kptfile
     assert ("replicas: 2" in package.read("web.yaml")) is merges_resources
     before = contents(package.root)
-    assert "was merged before" in package.render().stderr
+    assert "was already merged" in package.render().stderr
     assert contents(package.root) == before
     package.write("web.yaml", deployment(7, {"c0": "image:9"}))
     package.replace("Kptfile", "description: v2", "description: ours")
