@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from shlex import join
@@ -155,7 +156,11 @@ def show_results(
     A resource is named where the results, or the `files`, have several in its file.
     """
     resources = group_by_key((result.file, str(result.resource)) for result in results)
-    several = {file: len(set(names)) > 1 or holds_several(files or {}, file or "") for file, names in resources.items()}
+
+    @cache
+    def several(file: str | None) -> bool:
+        return len(set(resources[file])) > 1 or holds_several(files or {}, file or "")
+
     leaves_out = quiet or (bool(results.errors) and not done)
     for severity, most in _MOST_SHOWN.items():
         if severity == "info" and leaves_out:
@@ -164,7 +169,7 @@ def show_results(
         by_file = [result for group in groups.values() for result in group]
         visible = by_file[:most] if all_in else by_file
         for result in visible:
-            _show_result(result, several[result.file])
+            _show_result(result, several(result.file))
         if left := by_file[len(visible) :]:
             where = quantity(len({result.file for result in left}), "file")
             _show_line(severity, f"and {len(left):,} more in {where}; {all_in}")
