@@ -184,6 +184,14 @@ ROWS = [
     ),
     pytest.param("# m|-", "# m|# m|-", "# m|-", "", "# m|# m|-", id="doubled by upstream"),
     pytest.param(
+        "a: 1|b: 1",
+        "a: 1 # m|# m|n: 1|b: 1",
+        "a: 1|# m|n: 1|b: 1|# m|l: 1",
+        "a: 1|b: 1|# m|l: 1",
+        "a: 1 # m|# m|n: 1|b: 1|# m|l: 1",
+        id="added twice by upstream, once by local elsewhere",
+    ),
+    pytest.param(
         'a: "x # y" # o', 'a: "x # y" # u', 'a: "x # y"   # o', "", 'a: "x # y"   # u', id="quotes, local's blanks"
     ),
     pytest.param(

@@ -64,9 +64,9 @@ def with_merged_comments(text: str, original: str, upstream: str, local: str, di
     `discarded` are comments of upstream that went with a value.
     """
     merged = _merge_comments(text, original, upstream, local, discarded)
-    now, *sides = (Counter(comment_lines(side)) for side in (merged, original, upstream, local))
-    # What would be there more often than on any side is left where local has it.
-    doubled = {line for line, count in now.items() if count > max(side[line] for side in sides)}
+    now, before, theirs, ours = (Counter(comment_lines(side)) for side in (merged, original, upstream, local))
+    # What would be there more often than on any side, and than with all that both added, is left where local has it.
+    doubled = now - (before | theirs | ours | (theirs + ours - before))
     return _merge_comments(text, original, upstream, local, {*discarded, *doubled}) if doubled else merged
 
 
