@@ -16,7 +16,7 @@ from krm_merge.functions.edit_items import (
     ItemFate,
     Renamed,
     Shapes,
-    annotations_of,
+    bookkeeping_of,
     definitions_of,
     edit_items,
     edit_parts,
@@ -30,11 +30,7 @@ from krm_merge.functions.edit_items import (
 )
 from krm_merge.functions.places import FreeIndexes, default_place, new_resource, place_of, root_package
 from krm_merge.functions.transform_config import Transformation, read_transformation
-from krm_merge.functions.transform_results import (
-    ProtectedChange,
-    TransformReporter,
-    take_protected_changes,
-)
+from krm_merge.functions.transform_results import TransformReporter, take_bookkeeping
 from krm_merge.krm import (
     KPTFILE,
     Identity,
@@ -47,6 +43,7 @@ from krm_merge.krm import (
 )
 from krm_merge.limits import CopiedInAll
 from krm_merge.merge import Member
+from krm_merge.patch.json_patch import create_json
 from krm_merge.safe_text import abridge
 from krm_merge.startup import group_by_key
 from krm_merge.text import Change, KeysOf, MappingNode, Object, from_value, same, to_value
@@ -172,13 +169,24 @@ class TransformSummary:
 
 @dataclass(frozen=True, slots=True)
 class DecidedTransform:
-    """The decision about a resource with the value `before`; `protected_changes` are ignored."""
+    """The decision about a resource with the value `before`.
+
+    `writes_bookkeeping` says that plugins wrote annotations of kpt.
+    """
 
     before: Object
     outcome: RunOutcome
-    protected_changes: list[ProtectedChange]
+    writes_bookkeeping: bool
     keys_of: KeysOf
     reporter: TransformReporter
+
+    @property
+    def patch(self) -> list[Object]:
+        """The accepted operations as a JSON patch that leaves kpt's annotations alone, which no plugin saw (T1)."""
+        settlement, before = self.outcome.settlement, self.before
+        if self.writes_bookkeeping or bookkeeping_of(before):
+            return create_json(before, with_bookkeeping(settlement.value, before))
+        return [done.operation.to_value() for done in settlement.patch]
 
 
 class Transformer:
@@ -222,9 +230,9 @@ class Transformer:
             return None
         self._summary.busy |= _busy(outcome)
         reporter = TransformReporter(self.results, item, self._choices.severity)
-        protected_changes = take_protected_changes(outcome.settlement, visible)
-        reporter.bookkeeping(protected_changes, annotations_of(before))
         plugins = ", ".join(dict.fromkeys(done.plugin for done in outcome.settlement.patch))
+        bookkeeping = take_bookkeeping(outcome.settlement)
+        reporter.bookkeeping(bookkeeping, plugins)
         if problem := _flaw(outcome.settlement.value, visible):
             self._fail(plugins, problem, item)
             return None
@@ -235,7 +243,7 @@ class Transformer:
             self._summary.whited_out.add(key_of(item))
         elif change := rename_of(str(item.ref), before, outcome.settlement.value, plugins):
             self._summary.renames.append(change)
-        return DecidedTransform(before, outcome, protected_changes, keys_at, reporter)
+        return DecidedTransform(before, outcome, bool(bookkeeping), keys_at, reporter)
 
     def edit(self, item: Resource) -> ItemFate:
         """Transforms a resource, or those of a list, as edits of its text; reports what cannot be read."""
@@ -281,7 +289,7 @@ def second_run(
 ) -> Iterator[tuple[str, str]]:
     """The further changes that plugins would make to their own result, by plugin (T8)."""
     again = runner.run(after, keys_of, copied)
-    take_protected_changes(again.settlement, after)
+    take_bookkeeping(again.settlement)
     if again.failures:
         failure = again.failures[0]
         yield failure.plugin, f"fails: {failure.problem}"

@@ -5,119 +5,28 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from krm_merge.functions.edit_items import annotations_of, bookkeeping_of, with_bookkeeping, without_bookkeeping
+from krm_merge.functions.edit_items import bookkeeping_of, without_bookkeeping
 from krm_merge.functions.transform_config import WhiteoutAction
-from krm_merge.krm import FieldPath, Resource, Result, Results, Severity, format_path, value_at
+from krm_merge.krm import FieldPath, Resource, Result, Results, Severity, format_path
 from krm_merge.safe_text import REDACTED
-from krm_merge.schema import Secrecy, is_bookkeeping
-from krm_merge.text import Object, Value
+from krm_merge.schema import Secrecy
+from krm_merge.text import Value
 from krm_merge.transform.engine.locations import ABSENT, Absent
 from krm_merge.transform.engine.settle import Ignored, Reason, Settlement
-from krm_merge.transform.protocol import Operation, PluginOperation, pointer_text
+from krm_merge.transform.protocol import pointer_text
 from krm_merge.transform.runner import Whiteout
 
 _ANNOTATIONS: Final = ("metadata", "annotations")
 
 
-@dataclass(frozen=True, slots=True)
-class ProtectedChange:
-    """An ignored change of an annotation that belongs to kpt. If not the `whole` operation, the rest is accepted."""
-
-    operation: PluginOperation
-    annotation: str
-    whole: bool
-
-
-def take_protected_changes(settlement: Settlement, visible: Object) -> list[ProtectedChange]:
-    """Removes changes of kpt's annotations from a settlement and returns them. `visible` is what the plugins saw."""
-    if not settlement.operations and not settlement.agreed:
-        return []
-    agreed = (agreement.operation for agreement in settlement.agreed)
-    protected_changes = [
-        change
-        for operation in (*settlement.operations, *agreed)
-        for change in _protected_changes(operation, settlement.value)
-    ]
-    if protected_changes:
-        settlement.operations = [
-            operation for operation in settlement.operations if not _is_protected_change(operation.operation)
-        ]
-        settlement.agreed = [
-            agreement for agreement in settlement.agreed if not _is_protected_change(agreement.operation.operation)
-        ]
+def take_bookkeeping(settlement: Settlement) -> list[str]:
+    """Takes kpt's annotations, which no plugin saw, out of the settled value; returns those that plugins wrote."""
+    names = list(bookkeeping_of(settlement.value))
+    if names:
         settlement.value = without_bookkeeping(settlement.value)
-        settlement.patch = _with_annotations(
-            settlement.patch, annotations_of(visible), annotations_of(settlement.value)
-        )
-    return protected_changes
-
-
-def _protected_changes(plugin_operation: PluginOperation, after: Object) -> list[ProtectedChange]:
-    operation = plugin_operation.operation
-    if _is_protected_change(operation):
-        return [ProtectedChange(plugin_operation, operation.path[2], whole=True)]
-    if not _is_around(operation) or operation.kind == "remove":
-        return []
-    # The operation does not hold a moved or copied value.
-    holder: Value = operation.value if operation.kind in ("add", "replace") else value_at(after, operation.path)
-    for name in reversed(operation.path):
-        holder = {name: holder}
-    return [
-        ProtectedChange(plugin_operation, name, whole=False)
-        for name in bookkeeping_of(holder if isinstance(holder, dict) else {})
-    ]
-
-
-def patch_of(settlement: Settlement, before: Object) -> list[Operation]:
-    """The accepted operations as a JSON patch of the resource with the annotations that no plugin saw."""
-    patch = settlement.patch
-    if bookkeeping_of(before) and any(_is_around(plugin_operation.operation) for plugin_operation in patch):
-        after = with_bookkeeping(settlement.value, before)
-        patch = _with_annotations(patch, annotations_of(before), annotations_of(after))
-    return [plugin_operation.operation for plugin_operation in patch]
-
-
-def _with_annotations(patch: Sequence[PluginOperation], before: Object, after: Object) -> list[PluginOperation]:
-    """The patch that turns the original annotations into the wanted ones."""
-    of_annotations = [change for change in patch if change.operation.path[:2] == _ANNOTATIONS]
-    others = [
-        replace(plugin_operation, operation=_holding(plugin_operation.operation, after))
-        for plugin_operation in patch
-        if plugin_operation.operation.path[:2] != _ANNOTATIONS
-    ]
-    if any(_is_around(operation.operation) for operation in others) or not of_annotations or before == after:
-        return others
-    operation = (
-        Operation("replace" if before else "add", _ANNOTATIONS, value=after)
-        if after
-        else Operation("remove", _ANNOTATIONS)
-    )
-    return [*others, replace(of_annotations[-1], operation=operation)]
-
-
-def _holding(operation: Operation, annotations: Object) -> Operation:
-    """An operation that replaces the metadata, with these annotations."""
-    value = operation.value
-    if operation.path == () and isinstance(value, dict) and isinstance(value.get("metadata"), dict):
-        inner = _holding(replace(operation, path=("metadata",), value=value["metadata"]), annotations)
-        return replace(operation, value={**value, "metadata": inner.value})
-    if operation.path != ("metadata",) or not isinstance(value, dict):
-        return operation
-    others = {name: inner for name, inner in value.items() if name != "annotations"}
-    return replace(operation, value={**others, "annotations": annotations} if annotations else others)
-
-
-def _is_protected_change(operation: Operation) -> bool:
-    """Whether an operation changes only an annotation of kpt."""
-    return len(operation.path) > 2 and operation.path[:2] == _ANNOTATIONS and is_bookkeeping(operation.path[2])
-
-
-def _is_around(operation: Operation) -> bool:
-    """Whether an operation changes all annotations, or a parent of them."""
-    return operation.path == _ANNOTATIONS[: len(operation.path)]
+    return names
 
 
 _WHY: dict[Reason, str] = {
@@ -177,29 +86,12 @@ class TransformReporter:
             proposed=self._text(change.path, change.proposed),
         )
 
-    def bookkeeping(self, protected_changes: Sequence[ProtectedChange], annotations: Object) -> None:
-        """Reports ignored changes of kpt's annotations (T1, T5)."""
-        for change in protected_changes:
-            plugin, operation = change.operation.plugin, change.operation.operation
-            part = "" if change.whole else f" for {change.annotation}"
-            tags = {
-                "event": "ignored",
-                "plugin": plugin,
-                "reason": "bookkeeping",
-                "op": operation.kind,
-                "pointer": pointer_text(operation.path),
-            }
-            path = ("metadata", "annotations", change.annotation)
-            existing = self._text(path, annotations.get(change.annotation, ABSENT))
-            self._add(
-                "T5",
-                self._severity,
-                f"{self._ref}: {plugin}'s {operation} is ignored{part}: kpt manages this annotation",
-                tags,
-                path=format_path(path),
-                current=existing,
-                proposed=existing,
-            )
+    def bookkeeping(self, annotations: Sequence[str], plugins: str) -> None:
+        """Reports that plugins wrote kpt's annotations, which are kept as they were (T1, T5)."""
+        tags = {"event": "ignored", "plugin": plugins, "reason": "bookkeeping"}
+        for annotation in annotations:
+            message = f"{self._ref}: {plugins}'s {annotation} is ignored: kpt manages this annotation"
+            self._add("T5", self._severity, message, tags, path=format_path((*_ANNOTATIONS, annotation)))
 
     def whiteouts(self, whiteouts: Sequence[Whiteout], action: WhiteoutAction | Literal["exclude"]) -> None:
         """Reports the plugins that white the resource out, and the effect."""

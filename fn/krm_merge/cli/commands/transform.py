@@ -41,7 +41,6 @@ from krm_merge.functions.transform_resources import (
     report_idle,
     transform_items,
 )
-from krm_merge.functions.transform_results import patch_of
 from krm_merge.krm import Resource, ResourceList, Results
 from krm_merge.limits import CopiedInAll
 from krm_merge.packages import Directory, File, PackageError, write_tree
@@ -101,13 +100,9 @@ def crane_files(documents: Mapping[str, Documents], transformer: Transformer) ->
                 files.files[whiteout_path(path)] = File(b"")
             else:
                 files.outcome.append(Resource.from_tree(from_value(settlement.value), item.file, item.index))
-                patch = [operation.to_value() for operation in patch_of(settlement, decided.before)]
-                files.files[transform_path(path)] = _json(patch)
-            lost = [ignored_change.operation for ignored_change in settlement.ignored]
-            lost += (
-                protected_change.operation for protected_change in decided.protected_changes if protected_change.whole
-            )
-            if lost:
+                files.files[transform_path(path)] = _json(decided.patch)
+            if settlement.ignored:
+                lost = (ignored_change.operation for ignored_change in settlement.ignored)
                 files.ignored[ignored_path(path)] = _json(ignored_operations(lost))
     return files
 
