@@ -230,8 +230,6 @@ class SchemaShape:
 
         These are fields that exclude each other (V7), and elements of a list with one key. `path` is the value's own.
         """
-        if after is before:
-            return  # a patch leaves what it does not change
         if isinstance(after, dict):
             earlier = before if isinstance(before, dict) else {}
             schema = self._schema.at((*self._path, 0) if path and isinstance(path[-1], int) else self._path)
@@ -240,9 +238,11 @@ class SchemaShape:
                 if names not in groups[0]:
                     yield DisallowedValue(path, "V7", f"has {' and '.join(names)}, which exclude each other")
             for name, inner in after.items():
-                inside = self.field(name).inside
-                assert isinstance(inside, SchemaShape)
-                yield from inside.flaws(earlier.get(name), inner, (*path, name))
+                # A patch leaves the object that it does not change.
+                if isinstance(inner, dict | list) and inner is not earlier.get(name):
+                    inside = self.field(name).inside
+                    assert isinstance(inside, SchemaShape)
+                    yield from inside.flaws(earlier.get(name), inner, (*path, name))
         elif isinstance(after, list):
             elements = before if isinstance(before, list) else []
             kind = self._schema.at(self._path).list_kind
