@@ -152,6 +152,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "forges.interface._SCHEME": (Worst("a"), Worst("@"), Worst("a@", "https://")),
     "forges.interface._SCP": (Worst("a"), Worst("a@"), Worst("a", "a@"), Worst("1", "a@a:")),
     "forges.hosted.forgejo._DRAFTS": (Worst(" "), Worst("WIP: "), Worst("WIP:"), Worst(" ", "WIP:")),
+    "forges.hosted.github._DRAFTS": (Worst("[waits] "), Worst("[waits]")),
     "forges.hosted.gitlab._DRAFTS": (Worst(" "), Worst("Draft: "), Worst("[draft]"), Worst(" ", "Draft:")),
     "forges.hosted.gitlab._pull_of": (Worst("."), Worst("1", "."), Worst(".1")),
     "forges.hosted.transport.seconds": (Worst("1"),),

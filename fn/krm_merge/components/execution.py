@@ -366,9 +366,8 @@ class _Run:
     def _settle(self, pull: ForgePullRequest | None, branch: str) -> None:
         plan = self.plan
         if pull is None:
-            pull, is_titled = self.pulls.create(branch, plan.base, plan.title, plan.description, draft=plan.draft)
-            how = ", marked by its title: the repository has no drafts" if is_titled else " as a draft"
-            self.report("info", "CR21", f"opened #{pull.number}{how if plan.draft else ''}")
+            pull = self.pulls.create(branch, plan.base, plan.title, plan.description, draft=plan.draft)
+            self.report("info", "CR21", f"opened #{pull.number}{' as a draft' if plan.draft else ''}")
             return
         pull = self._describe(pull, plan.title, plan.description)
         draft = plan.draft or not self.is_fit

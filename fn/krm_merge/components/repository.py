@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from krm_merge.components.konflux.model import PullRequest, touches
 from krm_merge.components.plan.model import Copy, parse_description
 from krm_merge.errors import KrmMergeError
-from krm_merge.forges.interface import DraftsRefusedError, Forge, ForgePullRequest
+from krm_merge.forges.interface import Forge, ForgePullRequest
 from krm_merge.git.program import GitError
 from krm_merge.git.store import MergeConflictError, Person, Remote, Stamp
 
@@ -131,23 +131,14 @@ def _trailer(pull_request: str, head: str) -> str:
     return f"Synthetic-From: {pull_request} at {head}"
 
 
-WAITS = "[waits] "
-"""Prefix of the title that marks a draft in a repository without drafts (C13)."""
-
-
 class RepositoryPullRequests:
-    """The pull requests of a repository. Everything raises ForgeError.
-
-    A pull request whose title has the prefix `WAITS` is returned as a draft, without the prefix.
-    """
+    """The pull requests of a repository. Everything raises ForgeError."""
 
     def __init__(self, forge: Forge, url: str) -> None:
         """Fetches nothing yet."""
         self._forge = forge
         self._url = url
         self._open: dict[int, ForgePullRequest] | None = None
-        self._titled: set[int] = set()
-        """Numbers of the pull requests that are drafts by their titles."""
 
     @property
     def open(self) -> Collection[ForgePullRequest]:
@@ -163,32 +154,18 @@ class RepositoryPullRequests:
         pull = self._open_pulls().get(number)
         return pull if pull is not None else self._forge.pull_request(self._url, number)
 
-    def create(self, branch: str, base: str, title: str, body: str, *, draft: bool) -> tuple[ForgePullRequest, bool]:
-        """Opens a pull request. Returns it, and whether it is a draft by its title alone."""
-        try:
-            pull = self._forge.create(self._url, branch, base, title, body, draft=draft)
-        except DraftsRefusedError:
-            pull = self._forge.create(self._url, branch, base, f"{WAITS}{title}", body, draft=False)
-        pull = self._remember(self._note_draft(pull))
-        return pull, pull.number in self._titled
+    def create(self, branch: str, base: str, title: str, body: str, *, draft: bool) -> ForgePullRequest:
+        """Opens a pull request."""
+        return self._remember(self._forge.create(self._url, branch, base, title, body, draft=draft))
 
     def edit(self, pull: ForgePullRequest, title: str, body: str) -> ForgePullRequest:
         """Changes the title and the body of a pull request."""
-        mark = WAITS if pull.number in self._titled else ""
-        self._forge.edit(self._url, pull.number, f"{mark}{title}", body)
+        self._forge.edit(self._url, pull.number, title, body)
         return self._remember(replace(pull, title=title, body=body))
 
     def set_draft(self, pull: ForgePullRequest, *, draft: bool) -> ForgePullRequest:
         """Marks a pull request as a draft or as ready."""
-        if pull.number in self._titled:
-            self._titled.discard(pull.number)
-            self._forge.edit(self._url, pull.number, pull.title, pull.body)
-        else:
-            try:
-                self._forge.set_draft(self._url, pull.number, draft=draft)
-            except DraftsRefusedError:
-                self._titled.add(pull.number)
-                self._forge.edit(self._url, pull.number, f"{WAITS}{pull.title}", pull.body)
+        self._forge.set_draft(self._url, pull.number, draft=draft)
         return self._remember(replace(pull, draft=draft))
 
     def close(self, pull: ForgePullRequest, comment: str) -> None:
@@ -199,35 +176,18 @@ class RepositoryPullRequests:
 
     def _open_pulls(self) -> dict[int, ForgePullRequest]:
         if self._open is None:
-            self._open = {pull.number: self._note_draft(pull) for pull in self._forge.open_pull_requests(self._url)}
+            self._open = {pull.number: pull for pull in self._forge.open_pull_requests(self._url)}
         return self._open
 
     def _remember(self, pull: ForgePullRequest) -> ForgePullRequest:
         self._open_pulls()[pull.number] = pull
         return pull
 
-    def _note_draft(self, pull: ForgePullRequest) -> ForgePullRequest:
-        if is_draft_by_title(pull):
-            self._titled.add(pull.number)
-        return as_draft(pull)
-
-
-def is_draft_by_title(pull: ForgePullRequest) -> bool:
-    """Whether its title has the prefix that marks a draft."""
-    return not pull.draft and pull.title.startswith(WAITS)
-
-
-def as_draft(pull: ForgePullRequest) -> ForgePullRequest:
-    """The same pull request as a draft without the prefix in its title."""
-    if not is_draft_by_title(pull):
-        return pull
-    return replace(pull, draft=True, title=pull.title.removeprefix(WAITS))
-
 
 def observe_pull_requests(url: str, repository: Repository, forge: Forge) -> Iterator[PullRequest]:
     """The pull requests of a repository, by number. Raises GitError and ForgeError."""
     branches = tuple(sorted(repository.branches))
-    for pull in map(as_draft, forge.pull_requests(url)):
+    for pull in forge.pull_requests(url):
         yield PullRequest(
             **asdict(pull),
             name="",

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.campaign import Campaign
 from krm_merge.fleet.repository import HEADS, remote_at, was_made_by
-from krm_merge.forges.interface import DraftsRefusedError, Forge, ForgePullRequest
+from krm_merge.forges.interface import Forge, ForgePullRequest
 from krm_merge.git.program import GitError
 from krm_merge.git.store import Remote
 from krm_merge.posix import temporary_directory
@@ -101,10 +101,6 @@ class RequestProposal:
     is_draft: bool = False
 
 
-_DRAFT: Final = "draft"
-_NO_DRAFTS: Final = "**This is a draft**, and the repository has no drafts: do not merge it as it is."
-
-
 @dataclass(frozen=True, slots=True)
 class Proposer:
     """Carries out proposals: pushes their branches, and opens their pull requests or brings them up to date.
@@ -163,8 +159,7 @@ class Proposer:
             pull = self._open(forge, proposal, onto, mark, body)
         before = mark_in(pull.body)
         title = pull.title if before and pull.title != before.title else mark.title
-        text = pull.body if proposal.is_draft else pull.body.removeprefix(_NO_DRAFTS)
-        text = with_part(text.lstrip(), mark, body)
+        text = with_part(pull.body, mark, body)
         if self.is_dry_run:
             return pull.number
         if (pull.title, pull.body.strip()) != (title, text.strip()):
@@ -174,18 +169,9 @@ class Proposer:
         return pull.number
 
     def _open(self, forge: Forge, proposal: RequestProposal, onto: str, mark: Mark, body: str) -> ForgePullRequest:
-        """Opens a pull request; where there are no drafts, an ordinary one with a label and a warning."""
         address, attention = proposal.remote.url, self.campaign.publishing.attention
-
-        def create(text: str, *, draft: bool) -> ForgePullRequest:
-            return forge.create(address, proposal.branch, onto, mark.title, text, draft=draft)
-
         text = with_part("", mark, body)
-        try:
-            pull = create(text, draft=proposal.is_draft)
-        except DraftsRefusedError:
-            attention = replace(attention, labels=(*attention.labels, _DRAFT))
-            pull = create(f"{_NO_DRAFTS}\n\n{text}", draft=False)
+        pull = forge.create(address, proposal.branch, onto, mark.title, text, draft=proposal.is_draft)
         if attention:
             forge.request_attention(address, pull.number, attention)
         return pull

@@ -67,10 +67,6 @@ class RefusedRequestError(ForgeError):
         self.remedy = remedy
 
 
-class DraftsRefusedError(ForgeError):
-    """A repository without drafts, such as a private one on some paid plans."""
-
-
 class UnavailableForgeError(ForgeError):
     """A forge that fails, cannot be reached, or whose limit is reached: the request may succeed later."""
 
@@ -166,7 +162,7 @@ class Forge(Protocol):
     ) -> ForgePullRequest:
         """Opens a pull request, or returns the open one for the two branches unchanged.
 
-        Raises DraftsRefusedError where it cannot be a draft.
+        Where a repository has no drafts, its title marks it as one; answers are without the mark (C13).
         """
         ...
 
@@ -175,7 +171,7 @@ class Forge(Protocol):
         ...
 
     def set_draft(self, repository: str, number: int, *, draft: bool) -> None:
-        """Marks a pull request as a draft or as ready. Raises DraftsRefusedError if the repository has no drafts."""
+        """Marks a pull request as a draft or as ready."""
         ...
 
     def close(self, repository: str, number: int) -> None:

@@ -130,7 +130,7 @@ def test_a_repository_without_drafts(parent: HostedWorld) -> None:
     world = parent
     world.on_server("child").drafts = False
     world.go_on("parent", "child")
-    (pull,) = world.pulls("child")
+    (pull,) = world.on_server("child").pulls
     assert (pull.draft, pull.title) == (False, "[waits] Update parent in child (update)")
     before = world.heads()
     (plan,) = world.plan("parent", "child")
@@ -139,11 +139,10 @@ def test_a_repository_without_drafts(parent: HostedWorld) -> None:
     assert world.heads() == before
     world.build("parent", "parent", "2", 1)
     world.go_on("parent", "child")
-    assert world.pulls("child")[0].title == "[waits] Update parent in child (update)"
+    assert pull.title == "[waits] Update parent in child (update)"
     commit = world.merge("parent", 1)
     world.build("parent", "parent", "9", 1, commit=commit, event="push", branch="main")
     world.go_on("parent", "child")
-    (pull,) = world.pulls("child")
     assert (pull.draft, pull.title) == (False, "Update parent in child (update)")
     assert not world.server.requests("POST", "/graphql")
 

@@ -160,15 +160,22 @@ def test_labels_reviewers_and_assignees(fleet: HostedFleet) -> None:
     assert pull.labels == []
 
 
-def test_where_there_are_no_drafts_an_ordinary_one_says_so(fleet: HostedFleet) -> None:
+def test_where_there_are_no_drafts_the_title_says_so(fleet: HostedFleet) -> None:
     edit_campaign(fleet, "  waves: {}\n", "  waves: {}\n  draft: true\n")
     fleet.server.repositories["acme/000"].drafts = False
     assert fleet.publish().returncode == 0
-    assert [(pull.draft, pull.labels) for number in (0, 1) for pull in fleet.pulls(number)] == [
-        (False, ["draft"]),
-        (True, []),
+    title = "Update deploy/shop to v2"
+    assert [(pull.draft, pull.title) for number in (0, 1) for pull in fleet.pulls(number)] == [
+        (False, f"[waits] {title}"),
+        (True, title),
     ]
-    assert (fleet.pulls()[0].body or "").startswith("**This is a draft**")
+    (pull,) = fleet.pulls()
+    fleet.publish()
+    assert pull.title == f"[waits] {title}"
+    edit_campaign(fleet, "draft: true", "draft: false")
+    fleet.world.retag("three", "2030-01-01T00:00:00Z")
+    assert (fleet.run().returncode, fleet.publish().returncode) == (0, 0)
+    assert (pull.draft, pull.title) == (False, title)
 
 
 @on_every_forge

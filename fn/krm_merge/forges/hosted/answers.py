@@ -189,9 +189,6 @@ class HostedForge(Forge, Generic[At]):
     def _query_branch(self, at: At, branch: str) -> Iterable[ForgePullRequest]:
         return self._pulls(at, "all", branch)
 
-    def _refusal_of_draft(self, refused: RefusedRequestError) -> ForgeError:
-        return refused
-
     # ---- the interface -------------------------------------------------------------------------------------------
 
     def pull_requests(self, repository: str) -> list[ForgePullRequest]:
@@ -269,8 +266,7 @@ class HostedForge(Forge, Generic[At]):
                 if existing_pull is not None:
                     return existing_pull
                 look = f"check that both branches exist and {source_branch} has commits that {target_branch} lacks"
-                explained = RefusedRequestError(refused.message, refused.status, refused.remedy or look)
-                raise self._refusal_of_draft(explained) if draft else explained from None
+                raise RefusedRequestError(refused.message, refused.status, refused.remedy or look) from None
 
     def edit(self, repository: str, number: int, title: str, body: str) -> None:
         """Changes the title and the body of a pull request; a draft is kept a draft."""

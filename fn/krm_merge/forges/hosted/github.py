@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -13,6 +14,7 @@ from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectio
 
 from krm_merge.forges.hosted.answers import (
     Connection,
+    DraftTitles,
     HostedForge,
     Owned,
     Thread,
@@ -24,7 +26,6 @@ from krm_merge.forges.hosted.transport import Dialect
 from krm_merge.forges.interface import (
     Attention,
     CheckState,
-    DraftsRefusedError,
     ForgeError,
     ForgePullRequest,
     PullRequestState,
@@ -47,6 +48,8 @@ _CHECKS: Final[Mapping[str, CheckState]] = {
 }
 
 
+# For repositories that refuse drafts, such as private ones on some plans (C13).
+_DRAFTS: Final = DraftTitles("[waits]", re.compile(r"^(?:\[waits\] )+"))
 _PAGE: Final = 100
 _MOST_FILES: Final = 3000  # GitHub lists no more of a pull request
 
@@ -114,20 +117,26 @@ class GitHub(HostedForge[_Place]):
         return {file.filename for file in files} | former
 
     def _open(self, at: _Place, source: str, target: str, title: str, body: str, draft: bool) -> ForgePullRequest:
-        return _request_of(at.repository.create_pull(target, source, title=title, body=body, draft=draft))
-
-    def _refusal_of_draft(self, refused: RefusedRequestError) -> ForgeError:
-        """The refusal as DraftsRefusedError if its text says so: GitHub has no code for it."""
-        message = str(refused)
-        is_draft = "draft" in message.lower() and "not supported" in message.lower()
-        return DraftsRefusedError(message) if is_draft else refused
+        try:
+            return _request_of(at.repository.create_pull(target, source, title=title, body=body, draft=draft))
+        except RefusedRequestError as refused:
+            if not (draft and _refuses_drafts(refused)):
+                raise
+            marked = _DRAFTS.mark_title(title, draft=True)
+            return _request_of(at.repository.create_pull(target, source, title=marked, body=body, draft=False))
 
     def _change(self, at: _Place, number: int, fields: Mapping[str, Any]) -> None:
-        at.repository.get_pull(number).edit(**fields)
+        pull = at.repository.get_pull(number)
+        if "title" in fields and _is_marked(pull):
+            fields = {**fields, "title": _DRAFTS.mark_title(fields["title"], draft=True)}
+        pull.edit(**fields)
 
     def _set_draft(self, at: _Place, number: int, *, draft: bool) -> None:
         pull = at.repository.get_pull(number)
-        if pull.draft == draft:
+        if _request_of(pull).draft == draft:
+            return
+        if _is_marked(pull):
+            pull.edit(title=_DRAFTS.plain(pull.title))
             return
 
         def find_change() -> object:
@@ -136,7 +145,9 @@ class GitHub(HostedForge[_Place]):
         try:
             self._transport.once(pull.convert_to_draft if draft else pull.mark_ready_for_review, find_change)
         except RefusedRequestError as refused:
-            raise self._refusal_of_draft(refused) if draft else refused from None
+            if not (draft and _refuses_drafts(refused)):
+                raise
+            pull.edit(title=_DRAFTS.mark_title(pull.title, draft=True))
 
     def _thread(self, at: _Place, number: int) -> Thread:
         issue = at.repository.get_issue(number)
@@ -192,9 +203,19 @@ def _requester(api: str, session: requests.Session) -> Requester:
     return Ours(None, api, Consts.DEFAULT_TIMEOUT, agent, _PAGE, True, None, None, lazy=True)
 
 
+def _refuses_drafts(refused: RefusedRequestError) -> bool:
+    """Whether a repository has no drafts, by the text of a refusal: GitHub has no code for it."""
+    message = refused.message.lower()
+    return "draft" in message and "not supported" in message
+
+
+def _is_marked(pull: Any) -> bool:
+    return not pull.draft and _DRAFTS.plain(pull.title) != pull.title
+
+
 def _request_of(pull: Any) -> ForgePullRequest:
     # A deleted repository is null, contrary to PyGithub's types.
-    is_merged = pull.merged_at is not None
+    is_merged, is_marked = pull.merged_at is not None, _is_marked(pull)
     state: PullRequestState = "merged" if is_merged else "closed" if pull.state == "closed" else "open"
     branch, head = pull.head.ref, pull.head
     if head.repo is None or head.repo.full_name != pull.base.repo.full_name:
@@ -204,9 +225,9 @@ def _request_of(pull: Any) -> ForgePullRequest:
         number=pull.number,
         source_branch=branch,
         target_branch=pull.base.ref,
-        title=pull.title,
+        title=_DRAFTS.plain(pull.title) if is_marked else pull.title,
         body=pull.body or "",
-        draft=pull.draft,
+        draft=pull.draft or is_marked,
         state=state,
         head=head.sha,
         merge_commit=pull.merge_commit_sha if is_merged else "",
