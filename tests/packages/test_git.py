@@ -176,9 +176,8 @@ class TestTree:
         files = repositories.tree(str(upstream.path), "/", commit)
         assert {path: file.data.decode() for path, file in files.items()} == {name: name for name in names}
 
-    @pytest.mark.parametrize("attributes", [{}, {".gitattributes": "*.txt text\n"}])
     def test_knows_what_may_be_run_and_what_is_a_link(
-        self, upstream: Repository, repositories: GitRepositories, attributes: dict[str, Text | None]
+        self, upstream: Repository, repositories: GitRepositories
     ) -> None:
         files = {
             "tool": File(b"#!/bin/sh\n", "executable"),
@@ -186,9 +185,8 @@ class TestTree:
             "link": File(b"file", "link"),
             "dangling": File(b"../no where", "link"),
         }
-        commit = upstream.commit({**files, **attributes})
-        tree = repositories.tree(str(upstream.path), "/", commit)
-        assert {path: file for path, file in tree.items() if path not in attributes} == files
+        commit = upstream.commit({**files})
+        assert repositories.tree(str(upstream.path), "/", commit) == files
 
     def test_leaves_submodules_out(self, upstream: Repository, repositories: GitRepositories, tmp_path: Path) -> None:
         upstream.commit({"pkg/a": "1\n"})
@@ -197,23 +195,11 @@ class TestTree:
         commit = git(upstream.path, "rev-parse", "HEAD").strip()
         assert list(repositories.tree(str(upstream.path), "pkg", commit)) == ["a"]
 
-    @pytest.mark.parametrize("directory", ["/", "pkg", "pkg/sub"])
-    @pytest.mark.parametrize("at", [".gitattributes", "pkg/.gitattributes", "pkg/sub/.gitattributes"])
-    def test_line_ends_are_those_of_a_checkout(
-        self, upstream: Repository, repositories: GitRepositories, tmp_path: Path, directory: str, at: str
-    ) -> None:
-        files = {"pkg/sub/a.txt": "a\nb\n", "pkg/sub/b.bin": "a\nb\n", "pkg/with blank.txt": "c\n", "top.txt": "d\n"}
-        commit = upstream.commit({**files, at: "*.txt text eol=crlf\n"})
-        checkout = tmp_path / "checkout"
-        git(tmp_path, "clone", "--quiet", str(upstream.path), str(checkout))
-        folder = checkout / directory.strip("/")
-        expected = {
-            str(place.relative_to(folder)): place.read_bytes()
-            for place in folder.rglob("*")
-            if place.is_file() and ".git" not in place.relative_to(checkout).parts
-        }
-        assert any(b"\r\n" in data for data in expected.values()) or not at.startswith(directory.strip("/"))
-        assert texts(repositories.tree(str(upstream.path), directory, commit)) == expected
+    def test_line_ends_are_those_of_the_commit(self, upstream: Repository, repositories: GitRepositories) -> None:
+        attributes = "*.txt text eol=crlf\n"
+        commit = upstream.commit({".gitattributes": attributes, "a.txt": "a\nb\n"})
+        files = repositories.tree(str(upstream.path), "/", commit)
+        assert texts(files) == {".gitattributes": attributes.encode(), "a.txt": b"a\nb\n"}
 
     def test_a_commit_may_have_no_branch_or_tag(
         self, upstream: Repository, repositories: GitRepositories, tmp_path: Path
@@ -387,7 +373,7 @@ def test_the_cache_is_where_the_environment_says(upstream: Repository, tmp_path:
 def test_the_repository_of_a_hook_around_is_not_touched(
     upstream: Repository, repositories: GitRepositories, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit = upstream.version("v1", {".gitattributes": "* text eol=crlf\n", "pkg/a": "1\n"})
+    commit = upstream.version("v1", {"pkg/a": "1\n"})
     around = Repository.at(tmp_path / "around")
     around.commit({"b": "1\n"})
     write(around.path, {"b": "2\n"})
@@ -401,7 +387,7 @@ def test_the_repository_of_a_hook_around_is_not_touched(
         patch.setenv("GIT_PREFIX", "pkg/")
         patch.setenv("GIT_OBJECT_DIRECTORY", str(around.path / ".git" / "objects"))
         assert repositories.resolve(str(upstream.path), "pkg", "v1").commit == commit
-        assert texts(repositories.tree(str(upstream.path), "pkg", commit)) == {"a": b"1\r\n"}
+        assert texts(repositories.tree(str(upstream.path), "pkg", commit)) == {"a": b"1\n"}
         assert uncommitted_files(package) == []
         assert uncommitted_files(upstream.path) == []
     assert git(around.path, "cat-file", "--batch-check", "--batch-all-objects") == before

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from posixpath import join, normpath
+from posixpath import normpath
 from typing import NamedTuple
 
 from krm_merge.git import program
@@ -24,7 +24,6 @@ from krm_merge.packages.files.tree import (
     UnavailableError,
     belongs,
     leads_out,
-    read_file,
 )
 from krm_merge.packages.git_cache import GitCache
 from krm_merge.packages.kptfile import Upstream, nearest, newer_versions, newest_versions
@@ -37,7 +36,6 @@ MODES: dict[str, Mode] = {FILE: "file", EXECUTABLE: "executable", LINK: "link"}
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _HELPER = re.compile(r"[A-Za-z0-9+.-]*::")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_ATTRIBUTES = ".gitattributes"
 # Progress is a sign of life: git is stopped where it is silent for too long.
 _FETCH = ("-c", "core.bigFileThreshold=16m", "fetch", "--progress", "--no-tags")
 # What upstream compressed is unpacked in pieces, or refused: files in pieces, all other objects at once.
@@ -285,10 +283,7 @@ class GitRepositories:
 
     def _read(self, store: Store, repository: str, directory: str, commit: str) -> Tree:
         folder = _folder(directory)
-        parents = folder.split("/") if folder else []
-        # Attributes of the folders around a package are valid in it, too.
-        above = ["/".join([*parents[:depth], _ATTRIBUTES]) for depth in range(len(parents))]
-        root, *attributes = store.look([f"{commit}:{path}" for path in (folder, *above)])
+        (root,) = store.look([f"{commit}:{folder}"])
         if root is None or root.kind != "tree":
             raise PackageError(f"{repository}: there is no directory {folder or '/'} at {commit}")
         with _package_errors(f"{repository} at {commit}"):
@@ -298,12 +293,7 @@ class GitRepositories:
             # A tree object can have any names, `..` and `.git` among them.
             if leads_out(file.path, is_link=file.mode == LINK):
                 raise PackageError(f"{repository} has the file {file.path!r} at {commit}, which no package may have")
-        around = [
-            TreeEntry(path, FILE, each.name) for path, each in zip(above, attributes, strict=True) if each is not None
-        ]
-        self._refuse_large(store, f"{repository} at {commit}", [*around, *files])
-        if around or any(file.path.rpartition("/")[2] == _ATTRIBUTES for file in files):
-            return self._checkout(store, folder, around, files)
+        self._refuse_large(store, f"{repository} at {commit}", files)
         # Two versions of a package have most files in common.
         self._blobs |= store.contents(file for file in files if file.name not in self._blobs)
         if any(file.name not in self._blobs for file in files):
@@ -316,21 +306,6 @@ class GitRepositories:
         sizes = {each.name: each.size for each in store.look(names) if each is not None}
         if sum(sizes.get(file.name, 0) for file in files) > PACKAGE_MB.value() * 10**6:
             raise PackageError(f"{about}: its files have more than {PACKAGE_MB.value():,} MB; {PACKAGE_MB.remedy}")
-
-    def _checkout(self, store: Store, folder: str, around: list[TreeEntry], files: list[TreeEntry]) -> Tree:
-        """The files as a checkout writes them, by .gitattributes, of which some are `around` the folder."""
-        with temporary_directory() as directory:
-            tree = Path(directory, "tree")
-            tree.mkdir()
-            checkout = {"GIT_INDEX_FILE": f"{directory}/index", "GIT_WORK_TREE": str(tree)}
-            inside = [TreeEntry(join(folder, file.path), file.mode, file.name) for file in files]
-            # Not the whole commit, of which the rest may be of any size.
-            lines = [f"{file.mode} {file.name}\t".encode() + os.fsencode(file.path) for file in (*around, *inside)]
-            index = b"".join(line + b"\0" for line in lines)
-            program.output(["update-index", "-z", "--index-info"], store.directory, index, checkout)
-            names = b"".join(os.fsencode(file.path) + b"\0" for file in inside)
-            program.output(["checkout-index", "--quiet", "-z", "--stdin"], store.directory, names, checkout)
-            return {file.path: read_file(tree / folder / file.path, MODES[file.mode]) for file in files}
 
 
 def uncommitted_files(package: Path) -> list[str]:
