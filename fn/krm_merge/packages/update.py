@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from krm_merge.git.program import time_limited
 from krm_merge.krm import KPTFILE, Result, Results
 from krm_merge.limits import SUBPACKAGES
-from krm_merge.merge import FileDecision, PackageDecisions, PackageMerger
+from krm_merge.merge import FileDecision, PackageDecisions, PackageMerger, report_files
 from krm_merge.packages.files.tree import (
     Changed,
     Changes,
@@ -128,11 +128,10 @@ def _replace(
         if path in lost and path in local:
             # Law F: asked for, but on record.
             message, severity = policy.explanation((), "local changed it", f"it is {did}"), policy.severity(())
-            merged.results.add(Result(severity, f"{path}: {message}", file=path, rule="F", tags={"side": "both"}))
             decided.append(FileDecision(path, "F", message, "both", severity, before, theirs, ours, after))
         else:
-            merged.results.info(f"{path}: {did}", file=path)
             decided.append(FileDecision(path, "F", did, "upstream", "info", before, theirs, ours, after))
+    report_files(decided, merged.results)
     changes |= merged.changes
     refuse_clash(local, changes, merged.results)
     all_decided = replace(merged.decided, files=[*merged.decided.files, *decided])

@@ -243,15 +243,15 @@ def _ends_of(path: str, data: bytes) -> re.Pattern[bytes]:
 
 
 class MergedFile(NamedTuple):
-    """Local's file after the merge, None where it has none, with the results to report.
+    """Local's file after the merge, None where it has none.
 
-    It was decided as a file, or by the fields of its one document.
+    It was decided as a file, or by the fields of its one document, whose `results` are to be reported.
     """
 
     file: File | None
-    results: list[Result]
     decisions: tuple[FileDecision, ...] = ()
     outcome: ResourceOutcome | None = None
+    results: tuple[Result, ...] = ()
 
 
 def merge_values(
@@ -276,7 +276,7 @@ def merge_values(
         file = File((bom + resource.text()).encode(), merged_mode(original, upstream, local))
     if original is not None and upstream is not None and not results.errors:
         file = replace(file, data=_with_separators(original.data, upstream.data, local.data, file.data))
-    return MergedFile(file, list(results), outcome=outcome)
+    return MergedFile(file, outcome=outcome, results=tuple(results))
 
 
 def _merge_list(path: str, sides: FileVersions, policy: Policy) -> MergedFile | None:
@@ -329,7 +329,7 @@ def merge_other_file(
     if policy.resolutions.all and (resolved := _by_resolution(path, sides, policy)) is not None:
         return resolved
     if upstream in (original, local):
-        return MergedFile(local, [])
+        return MergedFile(local)
     if local == original:
         what = "added" if local is None else "deleted" if upstream is None else "changed"
         return _decide(path, sides, upstream, "R4", f"{what}, as in upstream")
@@ -364,12 +364,7 @@ def merge_other_file(
     did, outcome = text.merged.explanation(_winner(policy))
     what = f"both sides {did}" if original is not None else "both sides added it, with other lines"
     explanation = policy.explanation((), what, outcome)
-    conflict = _decide(path, sides, merged, "R4", explanation, "both", severity)
-    if merged == local:
-        return conflict
-    message = f"{path}: merged with upstream's by lines"
-    by_lines = Result("info", message, file=path, rule="R4", tags={"side": "upstream"})
-    return conflict._replace(results=[by_lines, *conflict.results])
+    return _decide(path, sides, merged, "R4", explanation, "both", severity)
 
 
 def _loses_yaml(path: str, sides: FileVersions, data: bytes) -> bool:
@@ -390,11 +385,10 @@ def _decide(
 ) -> MergedFile:
     """The merged file and its decision; no decision where local already has all of upstream's changes."""
     if side == "upstream" and merged == sides[2]:
-        return MergedFile(merged, [])
+        return MergedFile(merged)
     before, theirs, ours, after = (None if file is None else file.data for file in (*sides, merged))
     decision = FileDecision(path, rule, message, side, severity, before, theirs, ours, after, resolution)
-    result = Result(severity, f"{path}: {message}", file=path, rule=rule, tags={"side": side})
-    return MergedFile(merged, [result], (decision,))
+    return MergedFile(merged, (decision,))
 
 
 # ---- choices ---------------------------------------------------------------------------------------------------------

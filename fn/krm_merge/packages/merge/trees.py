@@ -39,7 +39,7 @@ from krm_merge.packages.merge.rewrite import Rewrite
 from krm_merge.packages.merge.side import Notes, PackageVersion, is_only_fetched, read_graph
 from krm_merge.packages.references.edits import list_new_files
 from krm_merge.packages.references.graph import PackageGraph
-from krm_merge.packages.references.intact import SIDES, Breach, Intact, MergedVersions, keep_intact
+from krm_merge.packages.references.intact import SIDES, Intact, MergedVersions, keep_intact
 from krm_merge.schema import KptfileSchema, any_object_schema
 from krm_merge.startup import frozen, replace
 from krm_merge.text import Scalar, is_empty, mapping_in
@@ -143,7 +143,6 @@ def merge_trees(
 
     files += (of_files := file_decisions(merge.policy))
     report_files(of_files, results)
-    _report_dangling(notes.local, changes, intact.breaches, results)
 
     def again(decided: ResourceOutcome | FileDecision, policy: Policy) -> PackageDecisions:
         if isinstance(decided, ResourceOutcome) and decided.member.identity.kind:
@@ -242,23 +241,6 @@ def keep_references(
     return keep_intact(versions, merged, policy, results)
 
 
-def _report_dangling(local: Tree, changes: Changes, breaches: Sequence[Breach], results: Results) -> None:
-    """Law G: warns of a configPath that leads nowhere, where that is no conflict already."""
-    judged = {breach.file for breach in breaches}
-    for path, target in _dangling(Changed(local, changes)) - _dangling(local) if changes else ():
-        if path not in judged:
-            message = f"{path}: configPath {target} names a file that the package does not have"
-            results.warning(message, file=path, rule="G", tags={"side": "both"})
-
-
-def _dangling(tree: Tree) -> set[tuple[str, str]]:
-    """The Kptfiles with a configPath that leads to no file, and that path."""
-    graph = PackageGraph(tree, tuple)
-    # Most Kptfiles configure functions without a file: these need not be read.
-    kptfiles = (path for path, file in tree.items() if is_kptfile(path) and b"configPath" in file.data)
-    return {(path, named.file) for path in kptfiles for named, target in graph.files_of(path) if target not in tree}
-
-
 def _apart(outcomes: list[ResourceOutcome], as_text: set[str]) -> tuple[list[ResourceOutcome], set[str]]:
     """The outcomes of resources outside of the files that merge as text, and those of these files that cannot.
 
@@ -308,6 +290,7 @@ def _merge_text(
         results.warning(message, file=path, rule="R5", tags={"side": "both"})
     for result in merged.results:
         results.add(result)
+    report_files(merged.decisions, results)
     if merged.file != versions[2]:
         changes[path] = merged.file
     return merged
@@ -367,7 +350,8 @@ def local_changes(original: Tree, local: Tree) -> list[str]:
     changed = {member.place for pair in pairs if _differ(*pair) for member in pair if member is not None}
     for path in {**original, **local}:
         is_other = not holds_resources(path) or any(path in side.unreadable for side in sides)
-        if is_other and original.get(path) != local.get(path):
+        # Nor do line ends (W5): a checkout may have given local others.
+        if is_other and sides[0].file(path) != sides[1].file(path):
             changed.add(path)
     return sorted(changed)
 
