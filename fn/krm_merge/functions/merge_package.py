@@ -1,11 +1,11 @@
-"""`kind: MergePackage`: three-way merge of a package; outcomes become items, each with its index (rules R2, L4).
+"""`kind: MergePackage`: three-way merge of a package; outcomes become items, each with its index (rule R2).
 
 Original and upstream come from the functionConfig, local is the items.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -21,9 +21,7 @@ from krm_merge.functions.merge_sides import (
 )
 from krm_merge.functions.places import FreeIndexes, new_resource, place_of, place_of_item, root_package
 from krm_merge.krm import (
-    INDEX,
     KPTFILE,
-    LEGACY_INDEX,
     PACKAGE_PATH,
     Resource,
     ResourceList,
@@ -33,8 +31,6 @@ from krm_merge.krm import (
 )
 from krm_merge.merge import (
     NOTHING_DECIDED,
-    Document,
-    Member,
     PackageDecisions,
     PackageMerger,
     Policy,
@@ -42,7 +38,6 @@ from krm_merge.merge import (
     WinningSide,
     carry_out,
     in_document_order,
-    merge_order,
     reaches,
     report,
     winner_of,
@@ -55,71 +50,6 @@ if TYPE_CHECKING:
     from krm_merge.functions.declared_merge import PipelineMerge
     from krm_merge.packages import Lock
     from krm_merge.policy import PackagePolicy
-
-
-class DocumentIndexes:
-    """Assigns indexes to the items that a merge adds, and new indexes to the items after them."""
-
-    def __init__(self, free: FreeIndexes, sides: PackageSides, outcomes: Sequence[ResourceOutcome]) -> None:
-        """Reads the files that get new items; `free` are the indexes that the items of the list leave free."""
-        self._free = free
-        self._sides = sides
-        self._placed: dict[int, int] = {}
-        added = group_by_key((outcome.member.place, outcome) for outcome in outcomes if outcome.fate == "added")
-        gone = {id(outcome.local) for outcome in outcomes if outcome.fate == "deleted"}
-        for place, new in added.items():
-            if self._free.is_known(place):
-                self._place(place, new, outcomes, gone)
-
-    def of(self, outcome: ResourceOutcome) -> int:
-        """The index of an added item."""
-        index = self._placed.get(id(outcome))
-        return self._free.take(outcome.member.place) if index is None else index
-
-    def _place(
-        self, place: str, added: list[ResourceOutcome], outcomes: Sequence[ResourceOutcome], gone: set[int]
-    ) -> None:
-        sides = [_in_file(side.others, place) for side in self._sides]
-        rows = {id(m): at for at, o in enumerate(outcomes) for m in (o.original, o.upstream, o.local) if m is not None}
-        orders = [[(member, _key(member, rows)) for member in side] for side in sides]
-        members_by_key = {key: member for member, key in orders[2] if id(member) not in gone}
-        new = {_key(outcome.member, rows): outcome for outcome in added}
-        survivors = set(members_by_key) | set(new)
-        if any(len({key for _, key in side}) < len(side) for side in orders):
-            return
-        original, upstream, local = ([key for _, key in side] for side in orders)
-        order = merge_order(original, upstream, local, survivors)
-        index = -1
-        for key in order.keys:
-            if key in new:
-                index += 1
-                self._placed[id(new[key])] = index
-            else:
-                index = self._moved_behind(members_by_key[key], index)
-
-    def _moved_behind(self, member: Member, index: int) -> int:
-        """The index of a local item, increased if an added item before it has the same index."""
-        if member.index > index:
-            return member.index
-        resource = self._sides.resource(member)
-        for name in (INDEX, LEGACY_INDEX):
-            if name in resource.annotations:
-                resource.set(f'metadata.annotations["{name}"]', str(index + 1))
-        return index + 1
-
-
-def _in_file(documents: Iterable[Document], place: str) -> list[Member]:
-    """The resources of a file in their order."""
-    name = place.rpartition("/")[2].encode()
-    members = (document.member() for document in documents if name in document.data)
-    return sorted((m for m in members if m is not None and m.place == place), key=lambda member: member.index)
-
-
-def _key(member: Member, rows: dict[int, int]) -> Hashable:
-    """The identity of a resource on all sides."""
-    if (row := rows.get(id(member))) is not None:
-        return row
-    return member.identity, member.generate_name
 
 
 _SEPARATORS = pattern(r"\A(?:---[^\n]*\n|[ \t]*\n)*")
@@ -136,9 +66,8 @@ def write_outcomes(
     `redactions` say what reports hide (M6).
     """
     refused = any(decision.severity == "error" for outcome in outcomes for decision in outcome.decisions)
-    added = [] if refused else [outcome for outcome in outcomes if outcome.fate == "added"]
-    free = FreeIndexes(resource_list, sides.root_package) if added else None
-    indexes = DocumentIndexes(free, sides, outcomes) if free is not None else None
+    adds = not refused and any(outcome.fate == "added" for outcome in outcomes)
+    free = FreeIndexes(resource_list, sides.root_package) if adds else None
     merging = [] if refused else [outcome for outcome in outcomes if outcome.fate == "merged"]
     parts = in_parallel(lambda part: [_merge_item(sides, outcome, redactions) for outcome in part], merging)
     merged = dict(zip(map(id, merging), (item for part in parts for item in part), strict=True))
@@ -152,8 +81,8 @@ def write_outcomes(
             for result in results:
                 resource_list.results.add(result)
             continue
-        if outcome.fate == "added" and indexes is not None:
-            resource = new_resource(member, member.place, indexes.of(outcome))
+        if outcome.fate == "added" and free is not None:
+            resource = new_resource(member, member.place, free.take(member.place))
             resource_list.items.append(resource)
         elif outcome.fate == "deleted" and not refused:
             resource_list.items.remove(resource)

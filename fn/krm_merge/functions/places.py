@@ -67,10 +67,6 @@ class FreeIndexes:
             if path is not None:
                 self._next[path] = max(self._next.get(path, 0), index + 1)
 
-    def is_known(self, path: str) -> bool:
-        """Whether the file holds items."""
-        return path in self._next
-
     def take(self, path: str) -> int:
         """The index of one more document of the file."""
         index = self._next.get(path, 0)
