@@ -278,6 +278,10 @@ def _renamed_somewhere(sides: Triple) -> str:
     return ""
 
 
+_WHOLE = ("one side changed the image, the other its version", "each side removed what the other kept")
+"""Reasons of conflicts in which one side's value is taken as a whole."""
+
+
 def _leaves(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterator[Failure]:
     """Law E by values whose paths lead through mappings, in resources that stand in one file on all sides."""
     after = facts(path, merged.files.get(path, ""))
@@ -291,10 +295,11 @@ def _leaves(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterator[F
     paths = {place for side in four for place in side.leaves if place[0] in everywhere}
     inside = {(identity, at[:end]) for identity, at in paths for end in range(len(at))}
     # V3: what one side removed and the other changed is whole or not there at all. V10: an image has its version.
+    # N: of what both narrowed to nothing, one side's is whole.
     whole = {
         warning.message.partition(": ")[0]
         for warning in merged.warnings(path)
-        if warning.rule in ("F5", "V10") or "one side changed the image, the other its version" in warning.message
+        if warning.rule in ("F5", "V10") or any(reason in warning.message for reason in _WHOLE)
     }
     git = git_merge(*(side[path] for side in sides))
     if git is not None and merged.files.get(path) == git and _is_right(path, git, read):
@@ -358,10 +363,11 @@ def _is_right(path: str, git: str, read: Sides) -> bool:
 
 
 def _is_mixed(place: Place, value: str, read: Sides) -> bool:
-    """Whether lines made a value that no side has of values that have no lines: a conflict is right there (V4)."""
-    values = [{text for at, text in side.scalars if at == place} for side in read]
-    is_of_lines = all(any("\n" in text for text in side) for side in values)
-    return not is_of_lines and not any(value in side for side in values) and all(values)
+    """Whether git made a value of no side that merging its own lines does not give: a conflict is right (V4)."""
+    values = [[text for at, text in side.scalars if at == place] for side in read]
+    if not all(values) or any(value in side for side in values):
+        return False
+    return not all("\n" in text for side in values for text in side) or git_merge(*(side[0] for side in values)) is None
 
 
 def _other_counts(path: str, read: Sides, content: Facts) -> Iterator[tuple[str, str]]:
