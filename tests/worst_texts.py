@@ -108,11 +108,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "components.konflux.reading._DIGEST": (Worst("@sha256:"), Worst(f"@sha256:{HEX[1:]}g")),
     "components.konflux.reading._NO_REVISION": (Worst("a"), Worst("HEAD")),
     "components.konflux.reading._letters": LETTERS,
-    "components.plan.model._BLOCK": (
-        Worst("<!-- krm-merge components: begin -->"),
-        Worst("a", "<!-- krm-merge components: begin -->"),
-        Worst("<!-- krm-merge components: end -->"),
-    ),
     "components.plan.model._CLOSED": (Worst("Closed: "), Worst("C")),
     "components.plan.model._DIGEST": (
         Worst("- `a\n"),
@@ -158,6 +153,13 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "forges.hosted.transport.seconds": (Worst("1"),),
     "forges.hosted.transport.__init__": (Worst("a"),),
     "forges.hosted.transport._clean": LETTERS,
+    "forges.proposals._PART": (
+        Worst("<!-- krm-merge "),
+        Worst("<!-- krm-merge a -->\n"),
+        Worst("a", "<!-- krm-merge "),
+        Worst("a", "<!-- krm-merge a -->\n"),
+        Worst("<!-- /krm-merge -->"),
+    ),
     "functions.merge_package._SEPARATORS": (Worst("---\n"), Worst(" "), Worst("-"), Worst(" \n---\n")),
     "functions.merge_files._MARK": (
         Worst(" "),

@@ -13,8 +13,9 @@ import yaml
 from krm_merge.components.graph import BranchNames, build_graph
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import Build, BuildEvent, BuildOutcome, Component, ComponentKey, PullRequest
-from krm_merge.components.plan.model import Plan, with_block
+from krm_merge.components.plan.model import Plan
 from krm_merge.components.plan.planner import plan
+from krm_merge.forges.proposals import with_part
 from krm_merge.functions import process
 from krm_merge.krm.result import Result
 
@@ -182,13 +183,13 @@ class Observations:
                     target_branch=planned.base,
                     draft=planned.draft,
                     title=planned.title,
-                    body=planned.description,
+                    body=str(planned.description),
                 )
             elif planned.pull_request is not None and planned.closed:
-                text = with_block(planned.pull_request.body, planned.description)
+                text = with_part(planned.pull_request.body, planned.description)
                 self.edit(repository, planned.pull_request.number, body=text, state="closed")
             elif planned.pull_request is not None:
-                text = with_block(planned.pull_request.body, planned.description)
+                text = with_part(planned.pull_request.body, planned.description)
                 self.edit(repository, planned.pull_request.number, title=planned.title, body=text, draft=planned.draft)
 
     def step(self) -> tuple[list[str], str]:

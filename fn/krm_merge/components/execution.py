@@ -15,10 +15,9 @@ from krm_merge.components.plan.model import (
     NOTHING_LEFT,
     DigestEdit,
     closed_description,
-    is_described,
+    described_state,
     link,
     parse_description,
-    with_block,
 )
 from krm_merge.components.plan.plan_file import RecordedPlan
 from krm_merge.components.repository import (
@@ -33,6 +32,7 @@ from krm_merge.components.repository import (
 )
 from krm_merge.components.searched_files import is_candidate, is_searched
 from krm_merge.forges.interface import ForgeError, ForgePullRequest
+from krm_merge.forges.proposals import MarkedPart, RequestProposal, has_part
 from krm_merge.git.program import GitError
 from krm_merge.git.store import MergeConflictError, TreeEntry
 from krm_merge.krm import Result, Severity
@@ -123,7 +123,8 @@ class _Run:
         if commit != here:
             self.git.push(commit, branch)
             self.report("info", "CR22" if here else "CR21", f"pushed {branch} at {commit[:12]}")
-        self._settle(pull, branch)
+        is_draft = plan.draft or not self.is_fit
+        self._propose(RequestProposal(branch, plan.base, plan.title, plan.description, is_draft), pull)
 
     def _leave(self, pull: ForgePullRequest | None) -> None:
         """Pushes nothing and reports that: forges count a branch that equals its base as merged."""
@@ -159,8 +160,8 @@ class _Run:
 
     def _check_triggers(self) -> None:
         """Stops if all that triggered the plan was closed after it was made. Raises _PlanStoppedError."""
-        state = parse_description(self.plan.description)
-        if state is not None and state.triggers and not state.by_push and self.ended.issuperset(state.triggers):
+        state = described_state(self.plan.description)
+        if state.triggers and not state.by_push and self.ended.issuperset(state.triggers):
             names = " and ".join(state.triggers)
             raise _PlanStoppedError(
                 "C4", f"{names} was closed after the plan was made; observe and plan again", "warning"
@@ -170,7 +171,7 @@ class _Run:
         """Stops if the pull request was merged or closed after the plan was made. Raises _PlanStoppedError."""
         for branch in self._spellings():
             for pull in self.pulls.ended_from(branch):
-                if pull.state == "closed" and is_described(pull.body, self.plan.description):
+                if pull.state == "closed" and has_part(pull.body, self.plan.description):
                     self._stop_for(pull)
 
     def _stop_for(self, pull: ForgePullRequest) -> None:
@@ -358,28 +359,22 @@ class _Run:
 
     # ---- the pull request --------------------------------------------------------------------------------------
 
-    def _close(self, pull: ForgePullRequest, reason: str, description: str) -> None:
-        self.pulls.close(self._describe(pull, pull.title, description), f"Closed: {reason}.")
+    def _close(self, pull: ForgePullRequest, reason: str, description: MarkedPart) -> None:
+        proposal = RequestProposal(pull.source_branch, pull.target_branch, pull.title, description, pull.draft)
+        self.pulls.close(self._propose(proposal, pull), f"Closed: {reason}.")
         self.ended.add(link(self.plan.repository, pull.number))
         self.report("info", "C4", f"closed #{pull.number}: {reason}")
 
-    def _settle(self, pull: ForgePullRequest | None, branch: str) -> None:
-        plan = self.plan
-        if pull is None:
-            pull = self.pulls.create(branch, plan.base, plan.title, plan.description, draft=plan.draft)
-            self.report("info", "CR21", f"opened #{pull.number}{' as a draft' if plan.draft else ''}")
-            return
-        pull = self._describe(pull, plan.title, plan.description)
-        draft = plan.draft or not self.is_fit
-        if pull.draft != draft:
-            self.pulls.set_draft(pull, draft=draft)
-            self.report("info", "CR30", f"#{pull.number} {'is a draft again' if draft else 'is ready for review'}")
-
-    def _describe(self, pull: ForgePullRequest, title: str, description: str) -> ForgePullRequest:
-        if pull.title == title and is_described(pull.body, description):
+    def _propose(self, proposal: RequestProposal, before: ForgePullRequest | None) -> ForgePullRequest:
+        pull = self.pulls.carry_out(proposal, before)
+        if before is None:
+            self.report("info", "CR21", f"opened #{pull.number}{' as a draft' if pull.draft else ''}")
             return pull
-        self.report("info", "CR23", f"updated the description of #{pull.number}")
-        return self.pulls.edit(pull, title, with_block(pull.body, description))
+        if (pull.title, pull.body) != (before.title, before.body):
+            self.report("info", "CR23", f"updated the description of #{pull.number}")
+        if pull.draft != before.draft:
+            self.report("info", "CR30", f"#{pull.number} {'is a draft again' if pull.draft else 'is ready for review'}")
+        return pull
 
 
 def _may_be_of(edit: DigestEdit, data: bytes) -> bool:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 from krm_merge.components.konflux.model import PullRequest, touches
 from krm_merge.components.plan.model import Copy, parse_description
 from krm_merge.errors import KrmMergeError
 from krm_merge.forges.interface import Forge, ForgePullRequest
+from krm_merge.forges.proposals import RequestProposal, carry_out
 from krm_merge.git.program import GitError
 from krm_merge.git.store import MergeConflictError, Person, Remote, Stamp
 
@@ -36,8 +37,7 @@ class Repository(Remote):
 
     def is_ours(self, since: str, commit: str) -> bool:
         """Whether krm-merge made all commits that `commit` has and `since` has not, and nobody changed them."""
-        commits = self.store.committers(since, commit)
-        return all(mail == KRM_MERGE.mail and TRAILER in message.splitlines() for mail, message in commits)
+        return self.store.are_made_by(KRM_MERGE, TRAILER, since, commit)
 
     def conflict(self, target: str, commit: str) -> str:
         """Why a commit cannot be merged into the target, '' if it can."""
@@ -154,19 +154,11 @@ class RepositoryPullRequests:
         pull = self._open_pulls().get(number)
         return pull if pull is not None else self._forge.pull_request(self._url, number)
 
-    def create(self, branch: str, base: str, title: str, body: str, *, draft: bool) -> ForgePullRequest:
-        """Opens a pull request."""
-        return self._remember(self._forge.create(self._url, branch, base, title, body, draft=draft))
-
-    def edit(self, pull: ForgePullRequest, title: str, body: str) -> ForgePullRequest:
-        """Changes the title and the body of a pull request."""
-        self._forge.edit(self._url, pull.number, title, body)
-        return self._remember(replace(pull, title=title, body=body))
-
-    def set_draft(self, pull: ForgePullRequest, *, draft: bool) -> ForgePullRequest:
-        """Marks a pull request as a draft or as ready."""
-        self._forge.set_draft(self._url, pull.number, draft=draft)
-        return self._remember(replace(pull, draft=draft))
+    def carry_out(self, proposal: RequestProposal, pull: ForgePullRequest | None) -> ForgePullRequest:
+        """Opens a pull request, or brings the open one, `pull`, up to date."""
+        pull = carry_out(self._forge, self._url, proposal, pull)
+        self._open_pulls()[pull.number] = pull
+        return pull
 
     def close(self, pull: ForgePullRequest, comment: str) -> None:
         """Closes a pull request without merging it, with the reason as a comment."""
@@ -178,10 +170,6 @@ class RepositoryPullRequests:
         if self._open is None:
             self._open = {pull.number: pull for pull in self._forge.open_pull_requests(self._url)}
         return self._open
-
-    def _remember(self, pull: ForgePullRequest) -> ForgePullRequest:
-        self._open_pulls()[pull.number] = pull
-        return pull
 
 
 def observe_pull_requests(url: str, repository: Repository, forge: Forge) -> Iterator[PullRequest]:

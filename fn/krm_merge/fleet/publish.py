@@ -16,10 +16,9 @@ from krm_merge.fleet.campaign_file import CampaignDirectory
 from krm_merge.fleet.job import Job, Settings
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, LedgerRequest, RequestState, is_merged, now
 from krm_merge.fleet.merge import Merging
-from krm_merge.fleet.proposals import Mark, NotPublishedError, Proposer, RequestProposal, mark_in, with_part
+from krm_merge.fleet.proposals import BranchUpdate, Mark, NotPublishedError, Proposer, mark_in
 from krm_merge.fleet.repository import (
     TRAILER,
-    default_branch,
     head_of,
     merge_repository,
     place_of,
@@ -28,6 +27,7 @@ from krm_merge.fleet.repository import (
 from krm_merge.fleet.requests import Hosts, Published, RequestChecks, What, body_of_tree, last_look, packages_of
 from krm_merge.fleet.working_tree import TreeCommits, split_branches
 from krm_merge.forges.interface import Forge, ForgeError, ForgePullRequest, host_of
+from krm_merge.forges.proposals import part_in, with_part
 from krm_merge.git.program import GitError
 from krm_merge.git.store import MergeConflictError, Person, Remote, Stamp, Store
 from krm_merge.posix import temporary_directory
@@ -219,7 +219,7 @@ class Publisher:
     def _of_repositories(self, targets: Iterable[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
         """Several branches are pushed at once; pull requests are opened one after the other."""
         waiting = self._waiting(targets)
-        ahead: deque[tuple[CampaignTarget, LedgerEntry, Future[tuple[RequestProposal, str]]]] = deque()
+        ahead: deque[tuple[CampaignTarget, LedgerEntry, Future[BranchUpdate]]] = deque()
         threads = ThreadPoolExecutor(_PUSHED_AT_ONCE)
         try:
             while True:
@@ -250,20 +250,21 @@ class Publisher:
                 self._open += 1
             yield target, entry
 
-    def _push(self, target: CampaignTarget, entry: LedgerEntry) -> tuple[RequestProposal, str]:
-        """Pushes the branch of a target, and gives its commit. Raises KrmMergeError and OSError."""
-        proposal = self._of_result(target, entry)
-        commit = self._proposer.push(proposal)
+    def _push(self, target: CampaignTarget, entry: LedgerEntry) -> BranchUpdate:
+        """Pushes the branch of a target. Raises KrmMergeError and OSError."""
+        update = self._update_of(target, entry)
+        commit = self._proposer.push(update)
         if not self.is_dry_run:
             # The copy of the repository is not needed any more.
-            proposal.remote.store.remove()
-        return proposal, commit
+            update.remote.store.remove()
+        return replace(update, commit=commit)
 
-    def _of_result(self, target: CampaignTarget, entry: LedgerEntry) -> RequestProposal:
-        """The proposal of what was merged. Raises NotPublishedError and GitError."""
+    def _update_of(self, target: CampaignTarget, entry: LedgerEntry) -> BranchUpdate:
+        """The branch with what was merged. Raises NotPublishedError and GitError."""
         if entry.settings.partition(" ")[0] != self.campaign.settings_digest:
             raise NotPublishedError(f"{CAMPAIGN_FILE} changed since it was merged; run the campaign again")
-        seen = head_of(target.name, self.campaign.publishing.branch)
+        branch = self.campaign.publishing.branch
+        seen = head_of(target.name, branch)
         place = place_of(target, self.settings.cache)
         if seen != entry.made and not place.is_dir():
             # The copy of the repository is gone; the same merge gives the same commit.
@@ -271,31 +272,24 @@ class Publisher:
             if outcome.commit != entry.made:
                 shutil.rmtree(place, ignore_errors=True)
                 raise NotPublishedError("it changed since it was merged; run the campaign again")
-        return self._proposal(remote_at(target.name, place), entry.base, entry.made, seen, entry)
+        return BranchUpdate(remote_at(target.name, place), branch, target.branch, entry.made, seen, entry.commits)
 
-    def _proposal(self, remote: Remote, base: str, commit: str, seen: str, entry: LedgerEntry) -> RequestProposal:
-        is_draft = self.campaign.publishing.is_draft
-        branch, number = self.campaign.publishing.branch, _open_request(entry)
-        return RequestProposal(remote, branch, base, commit, seen, entry.commits, number, is_draft)
-
-    def _publish(
-        self, target: CampaignTarget, entry: LedgerEntry, pushed: Future[tuple[RequestProposal, str]]
-    ) -> Published | None:
+    def _publish(self, target: CampaignTarget, entry: LedgerEntry, pushed: Future[BranchUpdate]) -> Published | None:
         """What became of a target, None where its host asks to wait."""
         try:
-            proposal, commit = pushed.result()
+            update = pushed.result()
             if self.hosts.is_paused(target.host):
                 return None
-            number = proposal.number
+            number = _open_request(entry)
             if self.with_requests:
-                onto = target.branch or default_branch(target.name)
-                number = self._proposer.request(proposal, onto, self._mark(entry), self._body(target))
+                mark, is_draft = self._mark(entry), self.campaign.publishing.is_draft
+                number = self._proposer.request(update, number, mark, self._body(target), is_draft=is_draft)
         except (KrmMergeError, OSError) as error:
             message = self.hosts.note_failure(target.host, target.name, error)
             return Published(target.name, "problem", message=message) if message else None
         self.hosts.note_success(target.host)
         what: What = "open" if number or self.with_requests else "pushed"
-        return Published(target.name, what, number, commit=commit)
+        return Published(target.name, what, number, commit=update.commit)
 
     def _mark(self, entry: LedgerEntry) -> Mark:
         return Mark(entry.version, entry.result, self._title(packages_of(entry)))
@@ -346,13 +340,14 @@ class Publisher:
             what = "pushed" if self._tree.move_to(commit, done) else "committed"
         else:
             entries = [entry for target, entry in targets if target.name in set(done)]
-            proposal = self._tree.proposal(base, commit, branch, entries, max(map(_open_request, entries)))
-            commit = self._proposer.push(proposal)
+            update = self._tree.update(commit, branch, entries)
+            commit = self._proposer.push(update)
             what = "open" if self.with_requests else "pushed"
             if self.with_requests:
                 names = [entry.target for entry in entries]
                 mark, body = Mark(entries[0].version, "", self._title(names)), self._body_of_tree(branch, names)
-                request = self._proposer.request(proposal, default_branch(self._tree.origin), mark, body)
+                number, is_draft = max(map(_open_request, entries)), self.campaign.publishing.is_draft
+                request = self._proposer.request(update, number, mark, body, is_draft=is_draft)
         yield from (Published(name, what, request, commit=commit) for name in done)
 
     def _body_of_tree(self, branch: str, names: Sequence[str]) -> str:
@@ -449,12 +444,11 @@ class Withdrawal(Publisher):
             forge.comment(address, pull.number, comment)
         forge.close(address, pull.number)
         head = head_of(address, pull.source_branch)
-        with temporary_directory() as directory:
-            remote = remote_at(address, Path(directory, "store.git"))
-            if head and head != request.commit:
-                self._proposer.check_ours(remote, head, pull.source_branch)
-            if head:
-                remote.push("", pull.source_branch, head)
+        if head and head != request.commit:
+            self._proposer.check_ours(address, pull.source_branch, head, pull.target_branch)
+        if head:
+            with temporary_directory() as directory:
+                remote_at(address, Path(directory, "store.git")).push("", pull.source_branch, head)
 
     def _revert(self, pull: ForgePullRequest, request: LedgerRequest, comment: str) -> int:
         """Proposes the reverse of a merged request, and marks it as taken back. Raises KrmMergeError.
@@ -470,15 +464,16 @@ class Withdrawal(Publisher):
         with temporary_directory() as directory:
             remote = remote_at(address, Path(directory, "store.git"))
             remote.refresh()
-            base = remote.branches[pull.target_branch]
-            reversal = self._reversal(remote, pull, base)
-            proposal = RequestProposal(remote, branch, base, reversal, remote.branches.get(branch, ""))
-            self._proposer.push(proposal)
-        mark = Mark(request.version, "", title)
-        reverse = self._proposer.request(proposal, pull.target_branch, mark, body)
+            reversal = self._reversal(remote, pull, remote.branches[pull.target_branch])
+            seen = remote.branches.get(branch, "")
+            update = BranchUpdate(remote, branch, pull.target_branch, reversal, seen)
+            self._proposer.push(update)
+        reverse = self._proposer.request(update, 0, Mark(request.version, "", title), body, is_draft=False)
         before = mark_in(pull.body) or Mark(request.version, request.result, pull.title)
+        part = part_in(pull.body)
         # The forge has the whole history, for copies of the campaign without its ledger.
-        forge.edit(address, pull.number, pull.title, with_part(pull.body, replace(before, reverse=reverse)))
+        new = replace(before, reverse=reverse).part(part.body if part is not None else "")
+        forge.edit(address, pull.number, pull.title, with_part(pull.body, new))
         return reverse
 
     def _reversal(self, remote: Remote, pull: ForgePullRequest, onto: str) -> str:

@@ -36,16 +36,6 @@ def new_commit(campaign: Campaign, package: str, changes: Changes) -> NewCommit:
     return NewCommit(f"{message}\n\n{TRAILER}: {campaign.name}\n", files)
 
 
-def was_made_by(store: Store, commit: str, author: str) -> bool:
-    """Whether a commit was made by a campaign, and nobody changed it since. Raises GitError."""
-    (commit_object,) = store.read([f"{commit}^{{commit}}"])
-    if commit_object is None:
-        return False
-    head, _, message = commit_object.data.partition(b"\n\n")
-    ours = f"committer {author} ".encode()
-    return any(line.startswith(ours) for line in head.splitlines()) and f"\n{TRAILER}: ".encode() in message
-
-
 def remote_at(address: str, place: Path) -> Remote:
     """A repository, and the directory for its copy, which is made. Raises GitError."""
     return Remote(address, Store.open(place), credentials_of(address))

@@ -16,7 +16,7 @@ from typing import Final
 from krm_merge.fleet.campaign import Campaign, CampaignTarget
 from krm_merge.fleet.job import Settings
 from krm_merge.fleet.ledger import LedgerEntry
-from krm_merge.fleet.proposals import RequestProposal
+from krm_merge.fleet.proposals import BranchUpdate
 from krm_merge.fleet.repository import HEADS, credentials_of, default_branch, head_of, new_commit
 from krm_merge.fleet.worker import changed_files, digest_of
 from krm_merge.git.program import GitError, WorkingTree, take_credentials
@@ -91,13 +91,10 @@ class TreeCommits:
             if ours is None or theirs is None or ours.name != theirs.name
         }
 
-    def proposal(
-        self, base: str, commit: str, branch: str, targets: Sequence[LedgerEntry], number: int
-    ) -> RequestProposal:
-        """The proposal of a commit to origin, for targets. Raises GitError."""
+    def update(self, commit: str, branch: str, targets: Sequence[LedgerEntry]) -> BranchUpdate:
+        """The update of a branch of origin for targets. Raises GitError."""
         ours = {commit for entry in targets for commit in entry.commits}
-        seen, is_draft = head_of(self.origin, branch), self.campaign.publishing.is_draft
-        return RequestProposal(self._remote, branch, base, commit, seen, ours, number, is_draft)
+        return BranchUpdate(self._remote, branch, "", commit, head_of(self.origin, branch), ours)
 
     def move_to(self, commit: str, targets: Sequence[str]) -> bool:
         """Makes the commit the current branch's, and pushes that where it has a remote. Raises GitError.

@@ -368,11 +368,16 @@ class Store:
         listed = self.output("log", "-z", "--reverse", "--topo-order", "--format=%B", f"{since}..{commit}")
         return listed.split("\0")
 
-    def committers(self, since: str, commit: str) -> list[tuple[str, str]]:
-        """The committers' mail addresses and the messages of the commits that `commit` has and `since` has not."""
+    def are_made_by(self, person: Person, trailer: str, since: str, commit: str) -> bool:
+        """Whether all commits that `commit` has and `since` has not are the person's, and have a line for it.
+
+        The line begins with `trailer`. Commits that somebody else changed are not the person's any more.
+        """
         listed = self.output("log", "-z", "--format=%ce%n%B", f"{since}..{commit}")
-        commits = (commit_text.partition("\n") for commit_text in listed.split("\0") if commit_text)
-        return [(mail, message) for mail, _, message in commits]
+        commits = [commit_text.splitlines() for commit_text in listed.split("\0") if commit_text]
+        return all(
+            mail == person.mail and any(line.startswith(trailer) for line in message) for mail, *message in commits
+        )
 
     def committed_at(self, commit: str) -> int:
         """When a commit was made: seconds since 1970."""

@@ -11,7 +11,7 @@ from components.hosted_world import HostedWorld, change_parent, common_parent, d
 from effort import SEED
 from forges.connected import HOSTED
 from forges.fake_forge import TOKEN, Pull
-from krm_merge.components.repository import RepositoryPullRequests
+from krm_merge.forges.hosted.answers import HostedForge
 from krm_merge.git.store import Remote
 
 
@@ -81,7 +81,7 @@ KILLS = [
     (Remote, "push", False),
     # Before a step is after the one before it.
     (Remote, "push", True),
-    *((RepositoryPullRequests, name, True) for name in ("create", "edit", "set_draft")),
+    *((HostedForge, name, True) for name in ("create", "edit", "set_draft")),
 ]
 
 

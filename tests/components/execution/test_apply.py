@@ -9,9 +9,10 @@ import pytest
 import yaml
 
 from components.world import World, digest
-from krm_merge.components.plan.model import BEGIN, END
+from krm_merge.components.plan.model import MARK
 from krm_merge.forges.interface import ForgeError
 from krm_merge.forges.local import LocalForge
+from krm_merge.forges.proposals import MarkedPart
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def test_wrong_plans(world: World, field: str, value: Any, message: str, capsys:
         "commits": [SYNTHETIC, DIGEST],
         "actions": ["create"],
         "title": "Update",
-        "description": f"{BEGIN}\n{END}\n",
+        "description": str(MarkedPart(MARK, "")),
         field: yaml.safe_load(text),
     }
     metadata = {"name": "child.update"}

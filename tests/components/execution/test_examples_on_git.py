@@ -142,7 +142,7 @@ def test_parent_image(tmp_path: Path) -> None:
     planned = world.pull("console", 88)
     assert (planned.source_branch, planned.draft) == ("node-22/console", True)
     described = example.with_heads(example.pulls["console", 88]["spec"]["description"])
-    assert described == f"{planned.body}\nChecked by hand on the test cluster.\n"
+    assert described == f"{planned.body}\n\nChecked by hand on the test cluster.\n"
     world.forge.edit(world.url("console"), 88, planned.title, described)
 
     # Merged and built.

@@ -9,7 +9,6 @@ import pytest
 
 from components.world import World, digest
 from krm_merge.cli.app import main
-from krm_merge.components.plan.model import BEGIN
 
 PARENT = ("parent", "child")
 
@@ -104,7 +103,7 @@ def test_a_later_push_has_what_the_failed_build_of_the_merge_has_not(world: Worl
 
 @pytest.mark.parametrize(
     "body",
-    ["We looked at it.\n", f"We looked at it.\n{BEGIN}\n- `parent` is nothing\n"],
+    ["We looked at it.\n", "We looked at it.\n<!-- krm-merge components -->\n- `parent` is nothing\n"],
     ids=["text", "half-a-block"],
 )
 def test_a_description_without_its_block(world: World, body: str) -> None:

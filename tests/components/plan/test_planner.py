@@ -27,7 +27,7 @@ def test_s1_common_parent_image() -> None:
     assert state.step() == ([f"{branch} draft parent=1 [create] until parent#1 merged"], "CR21 CR27")  # 2
     plan = only(state)
     assert (plan.group, plan.base, plan.target.key) == ("update-2023-06-07", "main", key("child"))
-    assert "acme/parent#1 (open)" in plan.description
+    assert "acme/parent#1 (open)" in plan.description.body
     assert plan.digests[0].replaceable == (digest("0"),)
     assert plan.digests[0].repositories == ("quay.io/acme/parent",)
     state.build("child", "d", 1)
@@ -43,7 +43,7 @@ def test_s1_common_parent_image() -> None:
     assert state.step()[0] == [f"{branch} draft parent=2 [describe] until parent#1 merged"]  # 6
     state.merge("parent", 1)
     assert state.step()[0] == [f"{branch} draft parent=2 [rebase describe] until parent#1 mergeBuild"]  # 7'
-    assert "acme/parent#1 (waiting): merged, but the merge is not built" in only(state).description
+    assert "acme/parent#1 (waiting): merged, but the merge is not built" in only(state).description.body
     state.push("parent", "8", 1)
     assert state.step() == ([f"{branch} ready parent=8 [addCommit rebase describe undraft]"], "CR22 CR30")  # 7
     assert len(state.pulls) == 2
@@ -70,7 +70,7 @@ def test_s2_operator_in_many_repositories() -> None:
     state.merge_and_build("op1", 1, "7")
     text = "feature-1234/bundle draft op1=7,op2=2,op3=3 [addCommit rebase describe] until op2#1 merged, op3#1 merged"
     assert state.step()[0] == [text]  # 4
-    assert "acme/op2#1, acme/op3#1" in only(state).description
+    assert "acme/op2#1, acme/op3#1" in only(state).description.body
     state.merge_and_build("op2", 1, "8")
     state.step()
     state.merge("op3", 1)

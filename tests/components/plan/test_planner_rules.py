@@ -60,7 +60,7 @@ def test_r21_what_it_carries() -> None:
     plan = only(state)
     assert plan.target.repository == state.url("child")
     assert plan.branch == "fix/child"
-    assert f"`quay.io/acme/parent@{digest('1')}`" in plan.description
+    assert f"`quay.io/acme/parent@{digest('1')}`" in plan.description.body
 
 
 def test_r21_what_is_done_is_not_repeated() -> None:

@@ -12,9 +12,10 @@ from components.world import digest
 from krm_merge.components.graph import BranchNames, Graph, Role, build_graph
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import Build, BuildEvent, BuildOutcome, Component, ComponentKey, PullRequest
-from krm_merge.components.plan.model import BEGIN, END, Planning
+from krm_merge.components.plan.model import MARK, Planning
 from krm_merge.components.plan.planner import plan
 from krm_merge.components.plan.simulation import BuildFate, Simulation, Snapshot, SnapshotPart, World, fate, simulate
+from krm_merge.forges.proposals import MarkedPart
 
 YES, NO = True, False
 
@@ -225,7 +226,7 @@ def test_i13_what_was_planned_is_known_by_its_branch(branch: str, counts: str) -
     components = [component("op"), component("bundle", "op")]
     pulls = [
         pull_request("op", 1, "f/op"),
-        replace(pull_request("bundle", 1, branch), body=f"See:\n{BEGIN}\n{END}\n"),
+        replace(pull_request("bundle", 1, branch), body=f"See:\n{MarkedPart(MARK, '')}\n"),
         pull_request("bundle", 2, "f/2"),
     ]
     builds = [build("op", "9", 1, 1), build("bundle", "1", 2, 1), build("bundle", "2", 3, 2)]

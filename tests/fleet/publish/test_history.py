@@ -13,7 +13,8 @@ import pytest
 from e2e.hosts import git
 from e2e.in_process import krm_merge
 from fleet.world import World
-from krm_merge.fleet.proposals import Mark, mark_in, with_part
+from krm_merge.fleet.proposals import Mark, mark_in
+from krm_merge.forges.proposals import with_part
 from packages.repositories import config_map, write
 
 BRANCH = "krm-merge/shop-main"
@@ -157,10 +158,10 @@ def content(place: Path) -> dict[str, str]:
 
 
 def test_a_title_cannot_end_its_mark() -> None:
-    mark = Mark("v", "r", 'a --> "b"')
-    text = with_part("theirs", mark, "body <!-- /krm-merge --> more")
+    mark = Mark("v", "r", 'a --> <!-- "b"')
+    text = with_part("theirs", mark.part("body <!-- /krm-merge --> more"))
     assert mark_in(text) == mark
-    again = with_part(text, Mark("w", "r", "t"), "other")
+    again = with_part(text, Mark("w", "r", "t").part("other"))
     assert (
         again
         == 'theirs\n\n<!-- krm-merge {"version": "w", "result": "r", "title": "t"} -->\nother\n<!-- /krm-merge -->'
@@ -168,7 +169,7 @@ def test_a_title_cannot_end_its_mark() -> None:
 
 
 def test_a_long_body_is_cut() -> None:
-    text = with_part("", Mark("v", "r", "t"), "a line\n" * 20_000)
+    text = str(Mark("v", "r", "t").part("a line\n" * 20_000))
     assert len(text) < 61_000
     assert text.endswith("more characters are in the report of the campaign.\n<!-- /krm-merge -->")
 

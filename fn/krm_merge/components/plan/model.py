@@ -13,6 +13,7 @@ from krm_merge.components.graph import BranchNames, Graph, finding
 from krm_merge.components.konflux.history import History, PullRequestId
 from krm_merge.components.konflux.model import Component, ComponentKey, PullRequest, spellings
 from krm_merge.forges.interface import same_repository
+from krm_merge.forges.proposals import MarkedPart, part_in
 from krm_merge.krm import Result
 from krm_merge.startup import group_by_key
 
@@ -129,7 +130,7 @@ class Plan:
     digests: tuple[DigestEdit, ...] = ()
     actions: tuple[Action, ...] = ()
     title: str = ""
-    description: str = ""
+    description: MarkedPart = field(default_factory=MarkedPart)
     pull_request: PullRequest | None = None
     closed: str = ""
     is_remembered: bool = False
@@ -140,10 +141,8 @@ class Plan:
         return "closed" if self.closed else "open"
 
 
-BEGIN = "<!-- krm-merge components: begin -->"
-END = "<!-- krm-merge components: end -->"
-# No second beginning inside: from each, the search would read on to the end.
-_BLOCK = re.compile(rf"{BEGIN}((?:(?!{BEGIN}).)*?){END}", re.DOTALL)
+MARK = "components"
+"""The mark of our part of the description of a planned pull request."""
 _DIGEST = re.compile(r"^- `([^`@]+)` is `[^`@]*@(sha256:[0-9a-f]{64})`", re.MULTILINE)
 _TRIGGER = re.compile(r"^- ([^ ]+) \((open|waiting|done|closed)\)(?::.*; built as (.*))?", re.MULTILINE)
 _BUILT = re.compile(r"`([^`]+)`(?: at ([0-9a-f]+))?")
@@ -180,11 +179,14 @@ class DescribedState:
 
 
 def parse_description(description: str) -> DescribedState | None:
-    """Parses our block in a description; None if it has none, so that the pull request is not ours."""
-    block = _BLOCK.search(_lines(description))
-    if block is None:
-        return None
-    text = block[1]
+    """Parses our part of a description; None if it has none, so that the pull request is not ours."""
+    part = part_in(description)
+    return described_state(part) if part is not None and part.mark == MARK else None
+
+
+def described_state(part: MarkedPart) -> DescribedState:
+    """The state in our part of a description."""
+    text = part.body
     triggers = _TRIGGER.findall(text)
     return DescribedState(
         dict(_DIGEST.findall(text)),
@@ -205,25 +207,6 @@ def planned_state(pull: PullRequest) -> DescribedState | None:
     return described
 
 
-def with_block(existing: str, description: str) -> str:
-    """`existing` with its block replaced by that of `description`; the text around it is kept."""
-    block, existing = _BLOCK.search(description), _lines(existing)
-    assert block is not None
-    if _BLOCK.search(existing) is None:
-        return f"{existing.rstrip()}\n\n{block[0]}\n" if existing.strip() else description
-    return _BLOCK.sub(lambda _: block[0], existing, count=1)
-
-
-def is_described(existing: str, description: str) -> bool:
-    """Whether both descriptions have the same block; the text around it does not matter."""
-    return with_block(existing, description) == _lines(existing)
-
-
-def _lines(text: str) -> str:
-    """Normalises line ends, which forges may change."""
-    return text.replace("\r\n", "\n")
-
-
 def description_of(
     target: PlanTarget,
     group: str,
@@ -232,13 +215,13 @@ def description_of(
     waiting: Sequence[Waiting],
     synthetic: Sequence[Copy],
     closed: str = "",
-) -> tuple[str, str]:
+) -> tuple[str, MarkedPart]:
     """Title and description of a pull request.
 
     `closed` is why it is closed.
     """
     names = ", ".join(edit.component.name for edit in digests) or "nothing"
-    lines = [BEGIN, f"This updates images in `{target.key.name}`, for the group `{group}`.", ""]
+    lines = [f"This updates images in `{target.key.name}`, for the group `{group}`.", ""]
     for edit in digests:
         lines.append(f"- `{edit.component.name}` is `{edit.image}@{edit.digest}`")
     if triggers:
@@ -256,16 +239,14 @@ def description_of(
     if synthetic:
         lines += ["", "It holds the changes to this directory of:", ""]
         lines += [f"- files of {copy.pull_request} at {copy.head}" for copy in synthetic]
-    lines += ["", _closing_line(closed) if closed else _order(waiting, bool(digests)), END]
-    return f"Update {names} in {target.key.name} ({group})", "\n".join(lines) + "\n"
+    lines += ["", _closing_line(closed) if closed else _order(waiting, bool(digests))]
+    return f"Update {names} in {target.key.name} ({group})", MarkedPart(MARK, "\n".join(lines))
 
 
-def closed_description(description: str, reason: str) -> str:
-    """A description whose block ends with why it is closed instead of what it waits for."""
-    block = _BLOCK.search(description)
-    assert block is not None
-    lines = block[1].rstrip("\n").split("\n")[:-1]
-    return "\n".join([BEGIN, *lines[1:], _closing_line(reason), END]) + "\n"
+def closed_description(description: MarkedPart, reason: str) -> MarkedPart:
+    """A description that ends with why it is closed instead of what it waits for."""
+    lines = description.body.rstrip("\n").split("\n")[:-1]
+    return MarkedPart(MARK, "\n".join([*lines, _closing_line(reason)]))
 
 
 def reference(pull_request: PullRequest) -> str:

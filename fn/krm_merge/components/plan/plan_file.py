@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from krm_merge.components.konflux.model import ComponentKey
 from krm_merge.components.konflux.reading import Fields, Place
-from krm_merge.components.plan.model import Copy, DigestEdit, parse_description
+from krm_merge.components.plan.model import MARK, Copy, DigestEdit
 from krm_merge.components.plan.records import DigestPolicy
+from krm_merge.forges.proposals import MarkedPart, part_in
 from krm_merge.text import Value
 
 # Source: git-check-ref-format(1); besides, a branch must not look like an option or HEAD.
@@ -33,7 +34,7 @@ class RecordedPlan:
     closed: str
     draft: bool
     title: str
-    description: str
+    description: MarkedPart
     actions: frozenset[str]
     copies: tuple[Copy, ...]
     edits: tuple[DigestEdit, ...]
@@ -53,8 +54,8 @@ def read_recorded_plan(value: Value) -> RecordedPlan:
     number = fields.pull_request_number("spec", "number")
     if not isinstance(fields.at("spec", "draft"), bool):
         fields.wrong("true or false is expected, without quotes", "spec", "draft")
-    description = fields.text("spec", "description")
-    if parse_description(description) is None:
+    description = part_in(fields.text("spec", "description")) or MarkedPart()
+    if description.mark != MARK:
         problem = "the block between the two comments is missing; plan again, it identifies the pull request"
         fields.wrong(problem, "spec", "description")
     components = fields.maps("spec", "components")

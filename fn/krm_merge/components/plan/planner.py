@@ -21,9 +21,8 @@ from krm_merge.components.plan.model import (
     PlanTarget,
     Trigger,
     Waiting,
+    described_state,
     description_of,
-    is_described,
-    parse_description,
     pull_name,
     reference,
 )
@@ -36,6 +35,7 @@ from krm_merge.components.plan.pull_requests import (
     unsettled_triggers,
 )
 from krm_merge.forges.interface import same_repository
+from krm_merge.forges.proposals import has_part
 from krm_merge.krm import Result
 
 _STEPS_ON = frozenset((("open", "waiting"), ("open", "done"), ("waiting", "done")))
@@ -47,8 +47,7 @@ def actions(plan: Plan, carried: DescribedState | None) -> Iterator[Action]:
     if pull is None:
         yield "create"
         return
-    planned = parse_description(plan.description)
-    assert planned is not None
+    planned = described_state(plan.description)
     before = carried or DescribedState({}, {}, {})
     # CR23: a trigger was merged or built since.
     merged_since = any((before.triggers.get(name), state) in _STEPS_ON for name, state in planned.triggers.items())
@@ -59,7 +58,7 @@ def actions(plan: Plan, carried: DescribedState | None) -> Iterator[Action]:
         yield "addCommit"
     if merged_since and planned.synthetic == before.synthetic:
         yield "rebase"
-    if pull.title != plan.title or not is_described(pull.body, plan.description):
+    if pull.title != plan.title or not has_part(pull.body, plan.description):
         yield "describe"
     # I9: the planned pull request becomes ready, not the one that triggered it.
     if pull.draft != plan.draft:

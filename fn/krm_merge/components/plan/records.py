@@ -229,7 +229,7 @@ def plan_resource(plan: Plan, policy: DigestPolicy) -> Object:
         ),
         "actions": list(plan.actions),
         "title": plan.title,
-        "description": plan.description,
+        "description": f"{plan.description}\n",
     }
     if plan.pull_request is not None:
         spec["number"] = plan.pull_request.number

@@ -71,10 +71,9 @@ class MemoryStore(Store):
     def messages(self, since: str, commit: str) -> list[str]:
         return [self.commits[ancestor].message for ancestor in self._between(since, commit)]
 
-    def committers(self, since: str, commit: str) -> list[tuple[str, str]]:
-        return [
-            (self.commits[ancestor].mail, self.commits[ancestor].message) for ancestor in self._between(since, commit)
-        ]
+    def are_made_by(self, person: Person, trailer: str, since: str, commit: str) -> bool:
+        commits = [self.commits[ancestor] for ancestor in self._between(since, commit)]
+        return all(made.mail == person.mail and trailer in made.message for made in commits)
 
     def _between(self, since: str, commit: str) -> list[str]:
         ancestors = set(self.commits[since].ancestors)
@@ -89,8 +88,6 @@ class MemoryStore(Store):
         parents: Sequence[str],
         message: str,
         author: Stamp,
-        committer: Stamp | None = None,
-        signing: Sequence[str] = (),
     ) -> str:
         made_at = int(author.date.split()[0].lstrip("@"))
         name = sha1(repr((tree, tuple(parents), author.person.mail, message, made_at)).encode()).hexdigest()

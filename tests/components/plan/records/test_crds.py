@@ -12,8 +12,9 @@ import yaml
 from checkout import ROOT
 from components.world import World, digest
 from krm_merge.components.konflux.reading import read_pull_request
-from krm_merge.components.plan.model import BEGIN, END
+from krm_merge.components.plan.model import MARK
 from krm_merge.components.plan.plan_file import read_recorded_plan
+from krm_merge.forges.proposals import MarkedPart
 
 CRDS = ROOT / "docs" / "crds"
 TYPES: dict[str, type] = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int}
@@ -162,7 +163,7 @@ PLAN = {
     "state": "open",
     "draft": True,
     "title": "Update",
-    "description": f"{BEGIN}{END}",
+    "description": str(MarkedPart(MARK, "")),
 }
 
 
