@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,11 +15,10 @@ from forges.connected import connect
 from forges.fake_forge import FakeForge, FakeRepository, Pull
 from forges.fake_github import FakeGitHub
 from krm_merge.forges.interface import ForgePullRequest
-from krm_merge.forges.local import KRM_MERGE, BareRepository, How, LocalMerge
+from krm_merge.forges.local import BareRepository, How, merge_commit
 
 OWNER = "https://127.0.0.1/acme/"
 """Where the API is, the repositories are: GitHub Enterprise has both at one host."""
-AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 @dataclass
@@ -82,9 +80,7 @@ class HostedWorld(World):
     def merge(self, name: str, number: int, how: How = "merge") -> str:
         place, pull = BareRepository(Path(self.url(name))), self.on_server(name).pulls[number - 1]
         target = place.branches()["main"]
-        pull.merged = LocalMerge(place.store, KRM_MERGE, AT).commit_merge(
-            how, self.pull(name, number), target, pull.head
-        )
+        pull.merged = merge_commit(place.store, how, self.pull(name, number), target, pull.head)
         pull.state = "closed"
         place.move("main", target, pull.merged)
         return pull.merged

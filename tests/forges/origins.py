@@ -9,7 +9,14 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from e2e.hosts import git
+from krm_merge.forges.local import BareRepository
 from packages.repositories import Repository, Text
+
+
+def comments_of(url: str, number: int) -> list[str]:
+    """The comments on a pull request of a bare repository."""
+    place = BareRepository.at(url)
+    return list(place.find(place.read(), number).comments)
 
 
 @cache

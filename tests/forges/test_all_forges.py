@@ -11,7 +11,7 @@ import pytest
 
 from forges.connected import HOSTED, Time, connect
 from forges.fake_forge import TOKEN, FakeRepository
-from forges.origins import Origin
+from forges.origins import Origin, comments_of
 from krm_merge.forges.interface import Attention, Forge, ForgeError, ForgePullRequest
 from krm_merge.forges.local import LocalForge
 
@@ -41,7 +41,7 @@ class LocalWorld:
         return self.origin.push(branch, {file: f"branch: {branch}\n"})
 
     def comments(self, number: int) -> list[str]:
-        return [comment.text for comment in self.forge.comments(self.url, number)]
+        return comments_of(self.url, number)
 
 
 class HostedWorld:

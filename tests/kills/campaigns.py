@@ -148,8 +148,8 @@ class CampaignStage:
             pulls = bare.with_suffix(".pulls.json")
             if pulls.is_file():
                 state[pulls.name] = [
-                    (pull["number"], pull["state"], pull["sourceBranch"], pull["title"], pull["body"])
-                    for pull in json.loads(pulls.read_text())["pullRequests"]
+                    (pull["number"], pull["state"], pull["source_branch"], pull["title"], pull["body"])
+                    for pull in (record["pull"] for record in json.loads(pulls.read_text())["pullRequests"])
                 ]
         status = World(self.trial).status()
         state["targets"] = [

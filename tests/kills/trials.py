@@ -20,6 +20,7 @@ from pathlib import Path
 from random import Random
 
 from e2e.hosts import GIT_ENVIRONMENT, SECONDS, running, wait_until
+from forges.origins import comments_of
 from kills.scenes import MARK, Scene
 from krm_merge.forges.local import LocalForge
 from krm_merge.packages.files.journal import Journal
@@ -241,8 +242,7 @@ def _lost_edits(stage: Stage, edited: Mapping[str, str]) -> str:
     lost = []
     for path, mark in edited.items():
         if stage.scene.forge:
-            comments = LocalForge().comments(str(stage.trial / stage.scene.forge), 1)
-            if mark not in [comment.text for comment in comments]:
+            if mark not in comments_of(str(stage.trial / stage.scene.forge), 1):
                 lost.append(mark)
             continue
         places = (stage.trial / path, stage.trial / f"{path}.before-update")

@@ -130,7 +130,7 @@ def open_command(repository: str, branch: str, into: str, title: str, body: str,
 @pull_request_command.command("merge")
 @_repository
 @_number
-@options.choice_option(["merge", "squash", "rebase"], "--how", help="How to merge.")
+@options.choice_option(["merge", "squash"], "--how", help="How to merge.")
 @click.option("--force", is_flag=True, help="Merge it even if it is a draft.")
 def merge_command(repository: str, number: int, how: How, force: bool) -> None:
     """Merge pull request NUMBER of REPOSITORY, and print the commit.

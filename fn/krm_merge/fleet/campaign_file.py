@@ -147,9 +147,9 @@ class PublishModel(StrictModel):
     def to_publishing(self, name: str) -> Publishing:
         """How the results of a campaign of this name are published."""
         waves: list[Wave] = []
-        for name, wave in self.waves.items():
+        for wave_name, wave in self.waves.items():
             targets, gate = (wave.targets, wave.gate) if isinstance(wave, WaveModel) else (wave, self.gate)
-            waves.append(Wave(name, targets, Gate(gate.merged, gate.closed, gate.checks is not None)))
+            waves.append(Wave(wave_name, targets, Gate(gate.merged, gate.closed, gate.checks is not None)))
         return Publishing(
             self.branch or f"krm-merge/{name}",
             self.author,

@@ -126,7 +126,7 @@ class TargetMerge:
     """The last merge of a target, in `seconds`.
 
     `seen` is what a look at the target compares: of a directory its files' times and sizes, of a repository its
-    commit. `digest` is of the files as they are now, `base` the commit that was merged into.
+    commit. `digest` is of the files as they are now.
     """
 
     target: str
@@ -135,7 +135,6 @@ class TargetMerge:
     failure: FailureClass = ""
     seen: str = ""
     digest: str = ""
-    base: str = ""
     files: int = 0
     packages: tuple[str, ...] = ()
     seconds: float = 0.0

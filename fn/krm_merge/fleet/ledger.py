@@ -142,7 +142,7 @@ def is_merged(entry: LedgerEntry) -> bool:
     return entry.state == "clean"
 
 
-_VERSION = 5
+_VERSION = 6
 _COLUMNS = tuple(field for field in fields(LedgerEntry) if field.name != "requests")
 _NAMES = tuple(column.name for column in _COLUMNS)
 _OF_OUTCOME = tuple(field.name for field in fields(TargetOutcome) if field.name in _NAMES)

@@ -96,11 +96,11 @@ def merge_repository(merging: Merging, job: Job) -> TargetOutcome:
         if not packages:
             at = f" and is at {campaign.from_}" if campaign.from_ else ""
             message = f"no package in it follows the upstream{at}"
-            return TargetOutcome(target.name, "unchanged", message, seen=base, base=base)
+            return TargetOutcome(target.name, "unchanged", message, seen=base)
         tree = _files_of(packages, store, entries)
         merged = merging.merge(tree, target.name, packages)
         outcome = merging.outcome(target.name, merged, with_body=True)
-        outcome = replace(outcome, base=base, seen="" if job.is_dry_run else base)
+        outcome = replace(outcome, seen="" if job.is_dry_run else base)
         if outcome.files == 0 or job.is_dry_run:
             return outcome
         commits = [_commit(campaign, target, package) for package in merged if package.changes]

@@ -154,7 +154,7 @@ class Forge(Protocol):
         return ""
 
     def changed_files(self, repository: str, number: int) -> list[str]:
-        """The paths that a pull request changes; of a renamed file both."""
+        """The paths that an open pull request changes; of a renamed file both."""
         ...
 
     def create(

@@ -6,18 +6,18 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from functools import reduce
+from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, get_args
+from time import time
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from urllib.parse import unquote
 
 from krm_merge.forges.interface import (
     Forge,
     ForgeError,
     ForgePullRequest,
-    PullRequestState,
     same_repository,
 )
 from krm_merge.git.program import GitError
@@ -25,64 +25,41 @@ from krm_merge.git.store import MergeConflictError, Person, Stamp, Store
 from krm_merge.packages import File, PackageError, reason, write_file
 from krm_merge.posix import file_locks
 
-
-@dataclass(frozen=True, slots=True)
-class PostedComment:
-    """A comment on a pull request."""
-
-    author: str
-    text: str
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """A pull request with the further data of a forge.
 
-    `base` is where its target branch stood when it was opened; `changed` is remembered when it is merged or closed.
+    `base` is where its target branch stood when it was opened.
     """
 
     pull: ForgePullRequest
     base: str
-    changed: tuple[str, ...] | None = None
-    comments: tuple[PostedComment, ...] = ()
+    comments: tuple[str, ...] = ()
 
-    @classmethod
-    def read(cls, value: Mapping[str, Any]) -> Record:
-        """Raises KeyError, TypeError or ValueError if it was not written by `written`."""
-        texts = [value[name] for name in ("sourceBranch", "targetBranch", "title", "body", "head", "base", "author")]
-        number, state, draft = value["number"], value["state"], value["draft"]
-        if not all(isinstance(text, str) for text in texts) or type(number) is not int or type(draft) is not bool:
-            raise TypeError("a field has the wrong type")
-        if state not in get_args(PullRequestState):
-            raise ValueError(f"state {state!r}")
-        source, target, title, body, head, base, author = texts
-        merge_commit, merged_at = str(value.get("mergeCommit", "")), str(value.get("mergedAt", ""))
-        changed = value.get("changed")
-        return cls(
-            ForgePullRequest(number, source, target, title, body, draft, state, head, merge_commit, author, merged_at),
-            base,
-            None if changed is None else tuple(str(path) for path in changed),
-            tuple(PostedComment(str(each["author"]), str(each["text"])) for each in value["comments"]),
-        )
 
-    def to_value(self) -> dict[str, Any]:
-        """Its value in the file."""
-        pull = self.pull
-        return {
-            "number": pull.number,
-            "state": pull.state,
-            "draft": pull.draft,
-            "sourceBranch": pull.source_branch,
-            "targetBranch": pull.target_branch,
-            "title": pull.title,
-            "body": pull.body,
-            "author": pull.author,
-            "head": pull.head,
-            "base": self.base,
-            **({"mergeCommit": pull.merge_commit, "mergedAt": pull.merged_at} if pull.merge_commit else {}),
-            **({} if self.changed is None else {"changed": list(self.changed)}),
-            "comments": [{"author": comment.author, "text": comment.text} for comment in self.comments],
-        }
+@cache
+def _reader() -> TypeAdapter[dict[str, list[Record]]]:
+    # Git alone needs no pydantic, which takes a while to import.
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(dict[str, list[Record]])
+
+
+def _records_in(data: bytes) -> list[Record]:
+    """The pull requests in a file. Raises ValueError naming the first flaw."""
+    from pydantic import ValidationError
+
+    try:
+        return _reader().validate_json(data, strict=True)["pullRequests"]
+    except KeyError:
+        raise ValueError("pullRequests is missing") from None
+    except ValidationError as error:
+        flaw = error.errors()[0]
+        raise ValueError(": ".join([*filter(None, [".".join(map(str, flaw["loc"]))]), flaw["msg"]])) from None
 
 
 _HEADS: Final = "refs/heads/"
@@ -178,20 +155,18 @@ class BareRepository:
     def read(self) -> list[Record]:
         """The pull requests, by number. Raises ForgeError."""
         try:
-            document = json.loads(self.file.read_bytes())
-            records = [Record.read(each) for each in document["pullRequests"]]
+            records = _records_in(self.file.read_bytes())
         except FileNotFoundError:
             return []
         except OSError as error:
             raise ForgeError(f"{self.file}: {reason(error)}") from None
-        except (KeyError, TypeError, ValueError, RecursionError) as error:
-            what = f"{type(error).__name__}: {error}"
-            raise ForgeError(f"{self.file} holds no pull requests ({what}); correct it or remove it") from None
+        except ValueError as error:
+            raise ForgeError(f"{self.file} holds no pull requests ({error}); correct it or remove it") from None
         return sorted(records, key=lambda record: record.pull.number)
 
     def write(self, records: Sequence[Record]) -> None:
         """Writes the pull requests. Raises ForgeError."""
-        whole = {"pullRequests": [record.to_value() for record in records]}
+        whole = {"pullRequests": [asdict(record) for record in records]}
         text = json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
         try:
             write_file(self.file, File(text.encode(errors="replace")))
@@ -237,8 +212,7 @@ class BareRepository:
         merge, parent = since[-1].split()[:2] if since else (head, head)
         # The branch has own commits; otherwise the target merely moved past it.
         merge_commit = head if parent == head else merge
-        changed = self.changes_of(now, {**branches, pull.target_branch: record.base})
-        return replace(self.as_merged(now, merge_commit), changed=changed)
+        return self.as_merged(now, merge_commit)
 
     def as_merged(self, record: Record, commit: str) -> Record:
         """The record as merged by this commit, at the time of the commit."""
@@ -260,42 +234,18 @@ class BareRepository:
             return store.text(*arguments)
 
 
-How: TypeAlias = Literal["merge", "squash", "rebase"]
+How: TypeAlias = Literal["merge", "squash"]
 KRM_MERGE = Person("krm-merge", "krm-merge@localhost")
-"""Author of pull requests, comments and merges by default."""
+"""Author of pull requests and merges."""
 
 
-@dataclass(frozen=True, slots=True)
-class LocalMerge:
-    """Merges with an author and a time. Everything raises GitError, including MergeConflictError."""
-
-    store: Store
-    person: Person
-    at: datetime
-
-    def commit_merge(self, how: How, pull: ForgePullRequest, target: str, source: str) -> str:
-        """The new commit of the target branch."""
-        if how == "rebase":
-            listed = self.store.text("rev-list", "--reverse", "--topo-order", "--no-merges", f"{target}..{source}")
-            return reduce(self._pick, listed.splitlines(), target)
-        tree = self.store.merge_trees(target, source)
-        if how == "squash":
-            return self._commit(tree, [target], f"{pull.title} (#{pull.number})\n\n{pull.body}".rstrip())
-        message = f"Merge pull request #{pull.number} from {pull.source_branch}\n\n{pull.title}"
-        return self._commit(tree, [target, source], message)
-
-    def _pick(self, onto: str, commit: str) -> str:
-        """A commit on top of another one; the other one if it has the change already."""
-        tree = self.store.pick_changes(onto, f"{commit}^", commit)
-        if tree == self.store.tree(onto):
-            return onto
-        commit_text = self.store.output("show", "--no-patch", "--date=raw", "--format=%an%x00%ae%x00%ad%x00%B", commit)
-        name, mail, date, message = commit_text.split("\0", 3)
-        return self._commit(tree, [onto], message.rstrip("\n"), Stamp(Person(name, mail), f"@{date}"))
-
-    def _commit(self, tree: str, parents: list[str], message: str, author: Stamp | None = None) -> str:
-        now = Stamp(self.person, f"@{int(self.at.timestamp())} +0000")
-        return self.store.commit(tree, parents, f"{message}\n", author or now, now)
+def merge_commit(store: Store, how: How, pull: ForgePullRequest, target: str, source: str) -> str:
+    """The new commit of the target branch. Raises GitError, including MergeConflictError."""
+    tree, parents = store.merge_trees(target, source), [target, source]
+    message = f"Merge pull request #{pull.number} from {pull.source_branch}\n\n{pull.title}"
+    if how == "squash":
+        parents, message = [target], f"{pull.title} (#{pull.number})\n\n{pull.body}".rstrip()
+    return store.commit(tree, parents, f"{message}\n", Stamp(KRM_MERGE, f"@{int(time())} +0000"))
 
 
 class LocalForge(Forge):
@@ -303,10 +253,6 @@ class LocalForge(Forge):
 
     The pull requests of `app.git` are in `app.pulls.json` beside it. Everything raises ForgeError.
     """
-
-    def __init__(self, author: Person = KRM_MERGE) -> None:
-        """Takes the author of the pull requests, comments and merge commits."""
-        self._author = author
 
     def pull_requests(self, repository: str) -> list[ForgePullRequest]:
         """All pull requests, by number.
@@ -327,16 +273,11 @@ class LocalForge(Forge):
         return [str(repository) for repository in sorted(place.glob("*.git")) if (repository / "HEAD").is_file()]
 
     def changed_files(self, repository: str, number: int) -> list[str]:
-        """The paths that a pull request changes, or changed when it was closed; of a renamed file both."""
+        """The paths that an open pull request changes; of a renamed file both."""
         place = BareRepository.at(repository)
         branches = place.branches()
         record = place.current(place.find(place.read(), number), branches)
-        return list(place.changes_of(record, branches) if record.changed is None else record.changed)
-
-    def comments(self, repository: str, number: int) -> list[PostedComment]:
-        """The comments on a pull request, the oldest first."""
-        place = BareRepository.at(repository)
-        return list(place.find(place.read(), number).comments)
+        return list(place.changes_of(record, branches))
 
     def create(
         self, repository: str, source_branch: str, target_branch: str, title: str, body: str, *, draft: bool
@@ -361,7 +302,7 @@ class LocalForge(Forge):
                 draft,
                 "open",
                 head=source,
-                author=self._author.name,
+                author=KRM_MERGE.name,
             )
             place.write([*records, Record(opened, target)])
             return opened
@@ -382,26 +323,17 @@ class LocalForge(Forge):
 
     def close(self, repository: str, number: int) -> None:
         """Closes a pull request without merging it; a closed or merged one is kept as it is."""
-        place = BareRepository.at(repository)
-        with place.changing(number) as change:
-            if change.record.pull.state != "open":
-                return
-            branches, record = place.branches(), change.record
-            # A pull request without its branch cannot be compared, but must still be closable.
-            whole = {record.pull.source_branch, record.pull.target_branch} <= branches.keys()
-            changed = place.changes_of(record, branches) if whole else None
-            change.record = replace(record, pull=replace(record.pull, state="closed"), changed=changed)
+        with BareRepository.at(repository).changing(number) as change:
+            if change.record.pull.state == "open":
+                change.pull(state="closed")
 
     def comment(self, repository: str, number: int, text: str) -> None:
         """Adds a comment."""
         with BareRepository.at(repository).changing(number) as change:
-            written = PostedComment(self._author.name, text)
-            change.record = replace(change.record, comments=(*change.record.comments, written))
+            change.record = replace(change.record, comments=(*change.record.comments, text))
 
-    def merge(
-        self, repository: str, number: int, *, how: How = "merge", force: bool = False, at: datetime | None = None
-    ) -> str:
-        """Merges a pull request into its target branch, as of `at`, by default now, and returns the new commit.
+    def merge(self, repository: str, number: int, *, how: How = "merge", force: bool = False) -> str:
+        """Merges a pull request into its target branch, and returns the new commit.
 
         A draft is merged only with `force`. Raises ForgeError where it conflicts; then nothing has changed.
         """
@@ -418,11 +350,8 @@ class LocalForge(Forge):
             target = place.commit_of(pull.target_branch, branches)
             if place.merge_base(target, source) == source:
                 raise place.error(f"pull request #{number} has no commits that {pull.target_branch} lacks")
-            changed = place.changes_of(record, branches)
             with place.git_errors() as store:
-                commit = LocalMerge(store, self._author, at or datetime.now(UTC)).commit_merge(
-                    how, pull, target, source
-                )
+                commit = merge_commit(store, how, pull, target, source)
             place.move(pull.target_branch, target, commit)
-            change.record = replace(place.as_merged(record, commit), changed=changed)
+            change.record = place.as_merged(record, commit)
             return commit

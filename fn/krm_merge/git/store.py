@@ -389,13 +389,12 @@ class Store:
         parents: Sequence[str],
         message: str,
         author: Stamp,
-        committer: Stamp | None = None,
     ) -> str:
-        """The id of a new commit, whose committer is the author by default."""
+        """The id of a new commit, whose committer is the author."""
         environment = {
             f"GIT_{role}_{name}": value
-            for role, stamp in (("AUTHOR", author), ("COMMITTER", committer or author))
-            for name, value in (("NAME", stamp.person.name), ("EMAIL", stamp.person.mail), ("DATE", stamp.date))
+            for role in ("AUTHOR", "COMMITTER")
+            for name, value in (("NAME", author.person.name), ("EMAIL", author.person.mail), ("DATE", author.date))
         }
         # The message comes by stdin: it may be longer than an argument.
         words = [word for parent in parents for word in ("-p", parent)]

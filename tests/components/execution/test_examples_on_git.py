@@ -75,7 +75,7 @@ class Example:
         """The newest pull request gets the number of the example, as if there had been others before."""
         file = self.world.root / f"{name}.pulls.json"
         recorded = json.loads(file.read_text())
-        recorded["pullRequests"][-1]["number"] = number
+        recorded["pullRequests"][-1]["pull"]["number"] = number
         file.write_text(json.dumps(recorded))
 
     def open(self, name: str, number: int, files: Mapping[str, str | None]) -> None:

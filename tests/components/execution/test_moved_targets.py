@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from components.world import World, digest
+from forges.origins import comments_of
 from krm_merge.cli.app import main
 
 
@@ -76,7 +77,7 @@ def test_what_a_person_brought_is_closed(world: World) -> None:
     world.go_on("op1", "op2", "bundle")
     assert head(world) == before
     assert [pull.state for pull in world.pulls("bundle")] == ["open", "closed"]
-    assert world.forge.comments(world.url("bundle"), 2)[-1].text == "Closed: nothing is left to update in main."
+    assert comments_of(world.url("bundle"), 2)[-1] == "Closed: nothing is left to update in main."
     assert "\nClosed: nothing is left to update in main.\n<!--" in world.pull("bundle", 2).body
     world.build("op2", "op2", "3", event="push", commit="3" * 40)
     world.go_on("op1", "op2", "bundle")

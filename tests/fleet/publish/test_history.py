@@ -28,8 +28,7 @@ def release(world: World, value: str) -> None:
 
 
 def pulls(place: Path) -> list[dict[str, Any]]:
-    pull_requests: list[dict[str, Any]] = json.loads(place.with_suffix(".pulls.json").read_text())["pullRequests"]
-    return pull_requests
+    return [record["pull"] for record in json.loads(place.with_suffix(".pulls.json").read_text())["pullRequests"]]
 
 
 def end(world: World, place: Path, how: str) -> None:
@@ -41,7 +40,7 @@ def edit(place: Path, **fields: Any) -> None:
     """What somebody does to the last pull request on the forge."""
     file = place.with_suffix(".pulls.json")
     value = json.loads(file.read_text())
-    value["pullRequests"][-1] |= fields
+    value["pullRequests"][-1]["pull"] |= fields
     file.write_text(json.dumps(value))
 
 

@@ -34,8 +34,7 @@ def head(place: Path, branch: str = BRANCH) -> str:
 
 
 def pulls(place: Path) -> list[dict[str, Any]]:
-    pull_requests: list[dict[str, Any]] = json.loads(place.with_suffix(".pulls.json").read_text())["pullRequests"]
-    return pull_requests
+    return [record["pull"] for record in json.loads(place.with_suffix(".pulls.json").read_text())["pullRequests"]]
 
 
 def merge(world: World, place: Path, number: int = 1) -> None:
@@ -106,7 +105,7 @@ def test_pull_requests_are_opened_once_and_carry_the_report(world: World) -> Non
     done = world.fleet("publish", "campaign")
     assert done.returncode == 0, done.stderr
     (pull,) = pulls(places[0])
-    assert (pull["title"], pull["targetBranch"], pull["draft"]) == ("Update deploy/shop to v2", "main", False)
+    assert (pull["title"], pull["target_branch"], pull["draft"]) == ("Update deploy/shop to v2", "main", False)
     assert "### Settled conflicts" in pull["body"]
     world.fleet("publish", "campaign")
     assert len(pulls(places[0])) == 1
@@ -128,7 +127,9 @@ def test_what_was_merged_or_closed_is_known(world: World) -> None:
 def test_the_next_wave_waits_for_the_one_before(world: World) -> None:
     places = merge_repositories(world, 5)
     place = world.place / "campaign/campaign.yaml"
-    place.write_text(place.read_text().replace("waves: {}", "waves: {canary: 1, early: 40%, rest: rest}"))
+    # Without a branch it is named after the campaign.
+    text = place.read_text().replace(f"  branch: {BRANCH}\n", "")
+    place.write_text(text.replace("waves: {}", "waves: {canary: 1, early: 40%, rest: rest}"))
     done = world.fleet("publish", "campaign")
     assert "the rest waits: 0 of 1 of canary merged; 100% must be" in done.stdout
     assert [bool(head(place)) for place in places] == [True, False, False, False, False]

@@ -38,7 +38,8 @@ def publish(world: World, split: str, *options: str) -> str:
 def pulls(origin: Path) -> dict[str, dict[str, Any]]:
     """The pull requests by branch."""
     listed = json.loads(origin.with_suffix(".pulls.json").read_text())["pullRequests"]
-    return {pull["sourceBranch"].removeprefix(BRANCH): pull for pull in listed}
+    pulls = [record["pull"] for record in listed]
+    return {pull["source_branch"].removeprefix(BRANCH): pull for pull in pulls}
 
 
 def files(origin: Path, branch: str) -> set[str]:
@@ -92,7 +93,7 @@ def test_unfinished_commits_are_not_proposed(world: World, origin: Path) -> None
     git(world.tree, "commit", "--quiet", "--message=my unfinished work")
     publish(world, "none")
     assert "my unfinished work" not in git(origin, "log", "--format=%s", BRANCH)
-    assert pulls(origin)[""]["targetBranch"] == "main"
+    assert pulls(origin)[""]["target_branch"] == "main"
 
 
 def test_packages_that_origin_has_otherwise_are_named(world: World, origin: Path) -> None:
