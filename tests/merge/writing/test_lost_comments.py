@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.krm import format_path, identity_of
-from krm_merge.merge.decisions.decision import Member, ResourceOutcome
+from krm_merge import merge_packages
+from krm_merge.krm import format_path
+from krm_merge.merge.decisions.decision import InputSide
 from krm_merge.merge.writing.comments import lost_comments, placed_comments
-from krm_merge.text import MappingNode, read
+from krm_merge.schema import Secrecy
+from krm_merge.text import MappingNode, Node, read
 
 
 def root_of(text: str) -> MappingNode:
     root = read(text)
     assert isinstance(root, MappingNode)
     return root
+
+
+def documents_of(original: str, upstream: str, local: str) -> dict[InputSide, tuple[Node, str]]:
+    texts: dict[InputSide, str] = {"original": original, "upstream": upstream, "local": local}
+    return {side: (root_of(HEAD + text), HEAD + text) for side, text in texts.items()}
 
 
 @pytest.mark.parametrize(
@@ -69,15 +76,22 @@ HEAD = "kind: A\nmetadata: {name: a}\n"
 def test_comments_that_the_merged_text_lacks_are_reported_by_side_and_place(
     original: str, upstream: str, local: str, merged: str, expected: list[tuple[str, str, str, str]]
 ) -> None:
-    roots = [root_of(HEAD + side) for side in (original, upstream, local)]
-    members = [Member("a.yaml", identity_of(root), root, "a.yaml") for root in roots]
-    decisions = lost_comments(ResourceOutcome("merged", members[0], members[1], members[2], []), HEAD + merged, ())
+    decisions = lost_comments(documents_of(original, upstream, local), HEAD + merged, (), Secrecy())
     reported = [(d.side, format_path(d.path), d.severity, d.message.partition(": ")[2]) for d in decisions]
     assert reported == expected
 
 
 def test_several_comments_of_one_place_are_reported_together() -> None:
-    roots = [root_of(HEAD + side) for side in ("a: 1\n", "# one\n# two\na: 1\n", "a: 1\n")]
-    members = [Member("a.yaml", identity_of(root), root, "a.yaml") for root in roots]
-    (decision,) = lost_comments(ResourceOutcome("merged", members[0], members[1], members[2], []), HEAD + "a: 1\n", ())
+    documents = documents_of("a: 1\n", "# one\n# two\na: 1\n", "a: 1\n")
+    (decision,) = lost_comments(documents, HEAD + "a: 1\n", (), Secrecy())
     assert decision.message.startswith("upstream has 2 comments that the result does not have")
+
+
+def test_a_comment_of_a_text_of_fields_is_reported_with_the_field() -> None:
+    """F: the text of a ConfigMap merges by its fields, so a comment goes with the field that local removed."""
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  f: |\n"
+    texts = ("    a: 1\n    b: 1\n    c: 1\n", "    a: 1\n    # up\n    b: 1\n    c: 2\n", "    a: 2\n    c: 1\n")
+    merged = merge_packages(*({"a.yaml": (head + text).encode()} for text in texts))
+    assert merged.files["a.yaml"].decode() == head + "    a: 2\n    c: 2\n"
+    lost = [(record.rule, record.path) for record in merged.records if "# up" in record.message]
+    assert lost == [("V8", "data.f.b")]

@@ -367,7 +367,9 @@ def _is_mixed(place: Place, value: str, read: Sides) -> bool:
     values = [[text for at, text in side.scalars if at == place] for side in read]
     if not all(values) or any(value in side for side in values):
         return False
-    return not all("\n" in text for side in values for text in side) or git_merge(*(side[0] for side in values)) is None
+    return (
+        not all("\n" in text for side in values for text in side) or git_merge(*(side[0] for side in values)) != value
+    )
 
 
 def _other_counts(path: str, read: Sides, content: Facts) -> Iterator[tuple[str, str]]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 
-from krm_merge.merge.decisions.decision import Decision, Member, ResourceOutcome, same
+from krm_merge.krm import FieldPath
+from krm_merge.merge.decisions.decision import Decision, InputSide, Member, ResourceOutcome, same
 from krm_merge.merge.decisions.policy import Policy
-from krm_merge.merge.lines.three_way import comment_lines, merge_lines, notes_in
+from krm_merge.merge.lines.three_way import merge_lines, notes_in
 from krm_merge.merge.values.context import change_word
 from krm_merge.merge.values.soundness import changes_of, documents_of, is_sound_text
 from krm_merge.merge.values.tree import MixedAliasesError, merge_values
 from krm_merge.merge.writing.carry_out import edited_text
-from krm_merge.merge.writing.comments import setters_in
-from krm_merge.schema import Schema
+from krm_merge.merge.writing.comments import lost_comments, setters_in
+from krm_merge.schema import Schema, Secrecy
 from krm_merge.startup import frozen, replace
 from krm_merge.text import (
     IN_COLLECTIONS,
@@ -126,7 +126,7 @@ def _by_lines(original: Member, upstream: Member, local: Member, schema: Schema)
     """The document as its lines merge; None where they meet, or where the result is not sound."""
     texts = _texts_of(original, upstream, local)
     text = merge_lines(*texts)
-    if text is None or notes_in(text) != notes_in(texts[2]) or _doubles_comments(texts, text):
+    if text is None or notes_in(text) != notes_in(texts[2]):
         return None
     if not setters_in(text) <= setters_in(texts[1]) | setters_in(texts[2]):
         # A setter would set what no side has it set.
@@ -163,20 +163,13 @@ def _kept_by_lines(original: Member, upstream: Member, local: Member, text: str)
     return ResourceOutcome("kept" if is_kept else "merged", original, upstream, local, [], text)
 
 
-def _doubles_comments(sides: Sequence[str], text: str) -> bool:
-    """Whether a line of comment that both sides added is there more often than on either of them."""
-    if "#" not in text:
-        return False
-    before, theirs, ours, merged = (Counter(comment_lines(side)) for side in (*sides, text))
-    added = theirs.keys() & ours.keys() - before.keys()
-    return any(merged[line] > max(theirs[line], ours[line]) for line in added)
-
-
-def merge_embedded(texts: Sequence[str], decide: Decide) -> tuple[str, list[Decision]] | None:
+def merge_embedded(
+    path: FieldPath, texts: Sequence[str], decide: Decide, secrecy: Secrecy
+) -> tuple[str, list[Decision]] | None:
     """Merges the texts of original, upstream and local as documents, with the comments of both (V6).
 
-    Gives the merged text, and what was decided on its fields; None where a text is not one YAML or JSON document, or
-    only by chance.
+    Gives the merged text, and what was decided on its fields and comments; None where a text is not one YAML or JSON
+    document, or only by chance.
     """
     # Most texts are prose or scripts: one without a sign of a collection need not be read.
     if any(map(IN_COLLECTIONS.isdisjoint, texts)):
@@ -202,7 +195,14 @@ def merge_embedded(texts: Sequence[str], decide: Decide) -> tuple[str, list[Deci
         text = edited_text(roots[2], decisions, texts[0], texts[1], texts[2])
         # JSON has no comments: what means just what upstream has is upstream's text.
         is_upstreams = text.startswith(("{", "[")) and same(read(text), roots[1])
-        return texts[1] if is_upstreams else text, decisions
+        if is_upstreams:
+            return texts[1], decisions
+        sides: dict[InputSide, tuple[Node, str]] = {
+            "original": (roots[0], texts[0]),
+            "upstream": (roots[1], texts[1]),
+            "local": (roots[2], texts[2]),
+        }
+        return text, [*decisions, *lost_comments(sides, text, decisions, secrecy, path)]
     except (MixedAliasesError, TextError):
         return None
 

@@ -196,8 +196,8 @@ def resource_content(root: MappingNode | None) -> Content:
 Decide: TypeAlias = Callable[[Node, Node, Node], list[Decision]]
 """Decides on a document in three versions: original, upstream, local."""
 
-MergeEmbedded: TypeAlias = Callable[[Sequence[str], Decide], tuple[str, list[Decision]] | None]
-"""Merges three texts as documents, and gives the text and the decisions; None where one holds no fields."""
+MergeEmbedded: TypeAlias = Callable[[FieldPath, Sequence[str], Decide, Secrecy], tuple[str, list[Decision]] | None]
+"""Merges three texts of a field as documents, and gives the text and the decisions; None where one holds no fields."""
 
 Decided: TypeAlias = Callable[[FieldPath, Sides], Verdict]
 """Decides on the value at a place."""

@@ -202,7 +202,8 @@ class _Fields:
         def decide(original: Node, upstream: Node, local: Node) -> list[Decision]:
             return list(self.root(path, Sides(original, upstream, local)).decisions)
 
-        if self._context.embedded is None or (merged := self._context.embedded(texts, decide)) is None:
+        merge = self._context.embedded
+        if merge is None or (merged := merge(path, texts, decide, self._context.secrecy)) is None:
             return None
         text, decisions = merged
         about_text = [_about_text(decision) for decision in decisions if decision.is_reported]

@@ -10,7 +10,7 @@ from krm_merge.krm import ID_ANNOTATIONS, KPTFILE, FieldPath, Resource, Results,
 from krm_merge.merge.decisions.decision import Comment, Decision, Edit, Replace, ResourceOutcome, apply
 from krm_merge.merge.values.pipeline import faults
 from krm_merge.merge.writing.comments import with_merged_comments
-from krm_merge.schema import Redaction
+from krm_merge.schema import Redaction, Secrecy
 from krm_merge.startup import pattern
 from krm_merge.text import (
     Canonical,
@@ -226,7 +226,8 @@ def _report_lost_comments(outcome: ResourceOutcome, text: str, redactions: Seque
         return
     from krm_merge.merge.writing.comments import lost_comments
 
-    lost = lost_comments(outcome, text, redactions)
+    documents = {side: (member.root, document_text(member.root)) for side, member in outcome.members.items()}
+    lost = lost_comments(documents, text, outcome.decisions, Secrecy(outcome.roots, redactions))
     outcome.decisions.extend(decision for decision in lost if decision not in outcome.decisions)
 
 

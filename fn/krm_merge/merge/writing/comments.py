@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
 
 from krm_merge.krm import FieldPath, Severity
-from krm_merge.merge.decisions.decision import Decision, ResourceOutcome, Side
+from krm_merge.merge.decisions.decision import Decision, InputSide, Side
 from krm_merge.merge.decisions.report import lost_comments_message
 from krm_merge.merge.lines.sequence import matching_blocks, stretches
 from krm_merge.merge.lines.three_way import MERGE_COMMENT, SETTER, comment_lines, comments_in
 from krm_merge.merge.values.images import blind_to_versions
-from krm_merge.schema import Redaction, Secrecy
+from krm_merge.schema import Secrecy
 from krm_merge.startup import pattern
 from krm_merge.text import (
     Canonical,
@@ -25,7 +25,6 @@ from krm_merge.text import (
     Node,
     Scalar,
     SequenceNode,
-    document_text,
     is_block_scalar,
     key_text,
     source_of,
@@ -236,27 +235,34 @@ def _behind(original: str, upstream: str, local: str, *, takes_upstream: bool) -
 _NUMBER_SIGN = pattern(r"(?:^|(?<=\s))#")
 
 
-def lost_comments(outcome: ResourceOutcome, text: str, redactions: Sequence[Redaction]) -> list[Decision]:
+def lost_comments(
+    documents: Mapping[InputSide, tuple[Node, str]],
+    text: str,
+    decisions: Iterable[Decision],
+    secrecy: Secrecy,
+    around: FieldPath = (),
+) -> list[Decision]:
     """A decision for each place with comments that a side has, the other did not remove, and the text lacks.
 
     Comments that were discarded with a value are part of that decision. One that names a setter makes a warning: the
-    setter no longer sets the value.
+    setter no longer sets the value. `documents` are those of the sides that have it, with their texts, `around` the
+    field that holds them.
     """
-    members = outcome.members
-    counts = {side: Counter(comments_in(document_text(member.root))) for side, member in members.items()}
-    before, theirs, ours = (counts.get(side, Counter()) for side in ("original", "upstream", "local"))
+    counts = {side: Counter(comments_in(text_of_side)) for side, (_, text_of_side) in documents.items()}
+    sides: tuple[InputSide, ...] = ("original", "upstream", "local")
+    before, theirs, ours = (counts.get(side, Counter()) for side in sides)
     now = Counter(comments_in(text))
-    for decision in outcome.decisions:
+    for decision in decisions:
         if decision.discarded_comments is not None:
             now.update(decision.discarded_comments.lines)
     lost: dict[tuple[Side, FieldPath], list[str]] = {}
     for comment in theirs | ours:
         missing = _together(before[comment], theirs[comment], ours[comment]) - now[comment]
-        side: Side = "upstream" if theirs[comment] > max(before[comment], ours[comment]) else "local"
-        if missing > 0 and MERGE_COMMENT not in comment and side in members:
-            for path in [path for line, path in placed_comments(members[side].root) if line == comment][-missing:]:
-                lost.setdefault((side, path), []).append(comment)
-    secrecy = Secrecy(outcome.roots, redactions)
+        is_of_upstream = theirs[comment] > max(before[comment], ours[comment])
+        side: Literal["upstream", "local"] = "upstream" if is_of_upstream else "local"
+        if missing > 0 and MERGE_COMMENT not in comment and side in documents:
+            for path in [path for line, path in placed_comments(documents[side][0]) if line == comment][-missing:]:
+                lost.setdefault((side, (*around, *path)), []).append(comment)
     return [_decision(secrecy, side, path, comments) for (side, path), comments in lost.items()]
 
 
@@ -272,7 +278,7 @@ def _decision(secrecy: Secrecy, side: Side, path: FieldPath, comments: Sequence[
     return Decision("V8", path, message, side, severity, is_reported=True)
 
 
-def placed_comments(root: MappingNode) -> Iterator[tuple[str, FieldPath]]:
+def placed_comments(root: Node) -> Iterator[tuple[str, FieldPath]]:
     """The comments of a document, each with the field that is on its line, or on the next one with a field."""
     source = source_of(root)
     starts: list[int] = []

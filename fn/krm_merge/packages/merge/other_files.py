@@ -34,7 +34,7 @@ from krm_merge.merge import (
 )
 from krm_merge.packages.files.tree import Changes, File, Tree, data_of, holds_resources, is_json, merged_mode
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
-from krm_merge.schema import KustomizationSchema, Schema, any_object_schema, is_secret_file
+from krm_merge.schema import KustomizationSchema, Schema, Secrecy, any_object_schema, is_secret_file
 from krm_merge.startup import pattern, replace
 from krm_merge.text import BOM, documents_in, mapping_in, split_documents, usual_line_end
 
@@ -287,7 +287,7 @@ def _merge_list(path: str, sides: FileVersions, policy: Policy) -> MergedFile | 
     if (texts := _texts(original, upstream, local)) is None:
         return None
     fields = FieldMerge(any_object_schema(), policy, file=path)
-    merged = merge_embedded((texts.original, texts.upstream, texts.local), fields.decide)
+    merged = merge_embedded((), (texts.original, texts.upstream, texts.local), fields.decide, Secrecy())
     if merged is None:
         return None
     text, decisions = merged
