@@ -45,14 +45,10 @@ from krm_merge.krm import (
 )
 from krm_merge.merge import Member
 from krm_merge.text import (
-    Entry,
     MappingNode,
     Object,
     Value,
     from_value,
-    key_text,
-    read_wrapped,
-    resolved,
     same,
 )
 
@@ -208,7 +204,6 @@ class ValueEdits:
         self.results = results
         self._is_read_only = is_read_only
         self._edited: dict[int, tuple[Resource, Object, Object]] = {}
-        self._texts: dict[tuple[int, tuple[str, ...]], str] = {}
 
     def value(self, item: Resource) -> Object:
         """An item's value with its edits."""
@@ -218,12 +213,6 @@ class ValueEdits:
         """Sets a field; missing maps on the way are created."""
         _, before, now = self._of(item)
         self._edited[id(item)] = item, before, _with(now, path, value)
-
-    def set_text(self, item: Resource, path: tuple[str, ...], value: str) -> None:
-        """Sets a text; one with double quotes in it, such as an expression, is written in single ones."""
-        self.set(item, path, value)
-        if '"' in value:
-            self._texts[id(item), path] = value
 
     def remove(self, item: Resource, path: tuple[str, ...]) -> None:
         """Removes a field; with the last annotation, removes the empty map, too."""
@@ -248,12 +237,6 @@ class ValueEdits:
                 self.report(item, "warning", "C10", "it is in a List, which is not edited; make it a separate document")
             elif now is not before:
                 item.change(before, now, lambda path: _KEYS.get(path, ()))
-        for (of, path), edited in self._texts.items():
-            item = self._edited[of][0]
-            entry = None if self._is_read_only(item) else _entry(item, path)
-            written = read_wrapped(("'" + edited.replace("'", "''") + "'").split("\n"))
-            if entry is not None and written is not None and written.canonical == edited:
-                item.editor.replace(entry, written)
 
     def _of(self, item: Resource) -> tuple[Resource, Object, Object]:
         if id(item) not in self._edited:
@@ -268,18 +251,6 @@ def _with(holder: Object, path: tuple[str, ...], value: Value) -> Object:
         return {**holder, name: value}
     inner = holder.get(name)
     return {**holder, name: _with(inner if isinstance(inner, dict) else {}, tuple(rest), value)}
-
-
-def _entry(item: Resource, path: tuple[str, ...]) -> Entry | None:
-    """A field of an item with its edits."""
-    node, entry = resolved(item.root), None
-    for name in path:
-        children = item.editor.children(node) if isinstance(node, MappingNode) else []
-        entry = next((child for child in children if isinstance(child, Entry) and key_text(child.key) == name), None)
-        if entry is None:
-            return None
-        node = resolved(item.editor.value(entry))
-    return entry
 
 
 def write_items(

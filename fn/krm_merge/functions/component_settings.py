@@ -204,7 +204,7 @@ def _release_plans(component_items: ComponentItems, graph: Graph, edits: ValueEd
         if not expression:
             edits.remove(item, place)
         elif expression != now:
-            edits.set_text(item, place, expression)
+            edits.set(item, place, expression)
         _remember(item, None if theirs is None else json.dumps(theirs or None, ensure_ascii=False), edits)
         if application.untested:
             condition = ", if its previous expression is also true" if theirs else ""
@@ -227,7 +227,7 @@ def _triggers(component_items: ComponentItems, graph: Graph, edits: ValueEdits) 
         for problem in trigger.problems:
             edits.report(item, "info", "C11", problem)
         if trigger.text != now:
-            edits.set_text(item, (*ANNOTATIONS, _EXPRESSION), trigger.text)
+            edits.set(item, (*ANNOTATIONS, _EXPRESSION), trigger.text)
             edits.report(item, "info", "CR12", "; ".join(trigger.changes))
 
 
@@ -277,4 +277,4 @@ def _remember(item: Resource, replaced: str | None, edits: ValueEdits) -> None:
     if replaced is None:
         edits.remove(item, _REPLACED)
     elif text(edits.value(item), *_REPLACED) != replaced:
-        edits.set_text(item, _REPLACED, replaced)
+        edits.set(item, _REPLACED, replaced)

@@ -87,7 +87,6 @@ if TYPE_CHECKING:
     from krm_merge.text.reading.reader import read, read_all
     from krm_merge.text.reading.scalar_text import block_text as block_text
     from krm_merge.text.reading.scalar_text import needs_block as needs_block
-    from krm_merge.text.reading.scalar_text import read_wrapped as read_wrapped
     from krm_merge.text.reading.scalars import Canonical as Canonical
     from krm_merge.text.reading.scalars import python_value as python_value
     from krm_merge.text.reading.scalars import quoted as quoted
@@ -135,7 +134,7 @@ __getattr__, __dir__ = lazy_interface(
         "is_template "
         "key_text mapping_canonical opaque resolved same to_value value_of",
         "reading.reader": "BOM IN_COLLECTIONS MAX_DEPTH check documents_in mapping_in read read_all",
-        "reading.scalar_text": "block_text needs_block read_wrapped",
+        "reading.scalar_text": "block_text needs_block",
         "reading.scalars": "Canonical python_value quoted scalar_text type_of",
         "reading.stream": "BOM_BYTES detached_head in_lines_of is_empty joined plain_lines scalars_below "
         "split_documents usual_line_end without_separator",

@@ -12,22 +12,10 @@ from krm_merge.text.reading.layout import (
     is_block_scalar,
     source_of,
 )
-from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, TextError
-from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.scalars import literal_is_safe, plain_is_safe, python_value, quoted, type_of
+from krm_merge.text.reading.nodes import Node, Scalar
+from krm_merge.text.reading.scalars import literal_is_safe, python_value, quoted, scalar_text, type_of
 
 _INDENT = "  "
-
-
-def read_wrapped(lines: list[str]) -> Scalar | None:
-    """The string that is written on these lines; None where they no longer form one."""
-    text = "a: " + "\n".join([lines[0], *(_INDENT + line if line else line for line in lines[1:])]) + "\n"
-    try:
-        root = read(text)
-    except TextError:
-        return None
-    node = root.get("a") if isinstance(root, MappingNode) and len(root.entries) == 1 else None
-    return node if isinstance(node, Scalar) and type(node.canonical) is str else None
 
 
 _PROPERTIES = pattern(r"(?:[&!]\S*(?:\s+|\Z))+")
@@ -136,7 +124,7 @@ def _without_anchor(text: str) -> str:
 def _by_value(node: Scalar, *, flow: bool) -> str:
     kind = type_of(node.canonical)
     if kind == "str":
-        return node.text if plain_is_safe(node.text, flow=flow) else quoted(node.text)
+        return scalar_text(node.text, flow=flow)
     if kind == "binary":
         return f"!!binary {quoted(''.join(node.text.split()))}"
     if node.tag is not None and node.tag != "!":

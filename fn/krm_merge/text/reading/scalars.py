@@ -140,7 +140,7 @@ def quoted(text: str) -> str:
 
 
 def scalar_text(value: object, *, flow: bool = False) -> str:
-    """A Python scalar as YAML on one line: unquoted where that is safe, else double-quoted."""
+    """A Python scalar as YAML on one line: unquoted where that is safe, else in quotes that need no escapes."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -150,7 +150,11 @@ def scalar_text(value: object, *, flow: bool = False) -> str:
     if isinstance(value, float):
         return _float_text(value)
     text = str(value)
-    return text if plain_is_safe(text, flow=flow) else quoted(text)
+    if plain_is_safe(text, flow=flow):
+        return text
+    # As kpt does. A flow collection may be JSON, which has double quotes only.
+    has_double_quotes = not flow and '"' in text and "'" not in text and text.isprintable()
+    return f"'{text}'" if has_double_quotes else quoted(text)
 
 
 def _float_text(value: float) -> str:
