@@ -71,8 +71,6 @@ class KptfileText:
         """Reads the text; `file` names it in errors. Raises PackageError."""
         self.file = file
         self._root = _read_root(data, file)
-        if _text(self._root, "kind") != KPTFILE:
-            raise PackageError(f"{file}: no Kptfile (kpt.dev/v1)")
         self._bom = BOM if data.startswith(BOM_BYTES) else ""
 
     @property
@@ -128,8 +126,8 @@ def _read_root(data: bytes, file: str) -> MappingNode:
         root = read(data.decode("utf-8"))
     except (UnicodeDecodeError, TextError) as error:
         raise PackageError(f"{file}: {error}; nothing was changed") from None
-    if not isinstance(root, MappingNode):
-        raise PackageError(f"{file}: no Kptfile (kpt.dev/v1)")
+    if not isinstance(root, MappingNode) or _text(root, "kind") != KPTFILE:
+        raise PackageError(f"{file} is no Kptfile: set its kind to {KPTFILE}, and its apiVersion to kpt.dev/v1")
     return root
 
 

@@ -235,15 +235,6 @@ def test_a_copy_of_what_upstream_deleted_stays() -> None:
     assert files == BASE | mine
 
 
-def test_comments_that_upstream_left_in_a_file_do_not_go_with_a_document_that_it_moved() -> None:
-    licence = "# Copyright of all\n# Licensed as said in {}\n"
-    original = {"app.yaml": licence.format("LICENSE") + deployment(1)}
-    upstream = {"app.yaml": licence.format("LICENSE") + deployment(1, "other", "other:1"), "web.yaml": deployment(2)}
-    local = {"app.yaml": licence.format("OURS") + deployment(1)}
-    texts, _ = merge(original, upstream, local)
-    assert texts == {"app.yaml": upstream["app.yaml"].replace("LICENSE", "OURS"), "web.yaml": deployment(2)}
-
-
 def test_comments_that_upstream_moved_with_a_document_go_with_it() -> None:
     original = {"app.yaml": "# about web\n" + deployment(1)}
     upstream = {"app.yaml": deployment(1, "other", "other:1"), "web.yaml": "# about web\n" + deployment(2)}

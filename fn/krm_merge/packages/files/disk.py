@@ -9,17 +9,13 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from threading import Thread
 
 from krm_merge import interrupts
 from krm_merge.packages.files.tree import File, PackageError, Tree, UnavailableError, reason, refuse_repositories
 from krm_merge.posix import StateFile, file_locks, is_own, keep_owner, state_directory, temporary_directory
-
-_AT_ONCE = 8
-"""How many threads remove files."""
 
 _noted: ContextVar[list[str] | None] = ContextVar("noted", default=None)
 
@@ -108,25 +104,6 @@ def sync(places: Iterable[Path], directory: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def remove_files(folder: Path) -> None:
-    """Removes what can be removed of the files in a folder.
-
-    Several at once: where a disk is told of freed blocks at each removal, one takes milliseconds.
-    """
-
-    def remove(names: list[str]) -> None:
-        for name in names:
-            with suppress(OSError):
-                os.unlink(folder / name)
-
-    names = os.listdir(folder) if folder.is_dir() else []
-    threads = [Thread(target=remove, args=(names[start::_AT_ONCE],)) for start in range(min(_AT_ONCE, len(names)))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 def _rename(place: Path, other: Path, how: int) -> bool:

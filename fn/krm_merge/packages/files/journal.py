@@ -16,7 +16,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from itertools import count
@@ -131,12 +131,11 @@ class Journal:
             steps = [step for step in steps if step.before != step.after]
             if not steps:
                 return
-            created = self._missing_folders(step.path for step in steps if step.after is not None)
             self._check_folders([step.path for step in steps])
-            self._prepare(steps, created, changes, is_lasting)
+            self._prepare(steps, changes, is_lasting)
             with interrupts.held():
                 is_begun = True
-                is_completed, notes = self._carry_out(steps, created, is_lasting=is_lasting)
+                is_completed, notes = self._carry_out(steps, is_lasting=is_lasting)
                 if not is_completed:
                     raise UnavailableError("; ".join([notes[0], "the package is as it was", *notes[1:]]))
                 note(f"{self.package} was changed as a whole")
@@ -190,13 +189,8 @@ class Journal:
             folder = folder.parent
         return folder
 
-    def _missing_folders(self, paths: Iterable[str]) -> set[str]:
-        """The folders that are made for files."""
-        folders = {str(folder) for path in paths for folder in PurePosixPath(path).parents}
-        return {folder for folder in folders if not (self.package / folder).is_dir()}
-
-    def _prepare(self, steps: list[_Step], created: set[str], changes: Changes, is_lasting: bool) -> None:
-        plan = {"name": self.directory.name, "created": sorted(created), "steps": [asdict(step) for step in steps]}
+    def _prepare(self, steps: list[_Step], changes: Changes, is_lasting: bool) -> None:
+        plan = {"name": self.directory.name, "steps": [asdict(step) for step in steps]}
         self._begun.write(json.dumps(plan).encode())
         self.directory.mkdir(0o700)
         staged = []
@@ -233,7 +227,6 @@ class Journal:
             self._plan.rename(self._begun, is_lasting=False)
         with suppress(OSError):  # the next run removes what is left
             if self._is_ours():
-                disk.remove_files(self.directory)
                 shutil.rmtree(self.directory)
             self._begun.remove()
 
@@ -255,21 +248,21 @@ class Journal:
                 self._parse(begun, self._begun)
             self._finish()
             return "nothing"
-        steps, created = self._parse(text, self._plan)
+        steps = self._parse(text, self._plan)
         self._is_ours()
         for step in steps:
             self._check_path(step.path)
             self._settle(step)
-        is_completed, notes = self._carry_out(steps, created, is_recovery=True)
+        is_completed, notes = self._carry_out(steps, is_recovery=True)
         self.because = "; ".join(notes)
         return "completed" if is_completed else "rolled back"
 
-    def _parse(self, text: bytes, plan: StateFile) -> tuple[list[_Step], set[str]]:
-        """The steps of a plan, and the folders that it makes. Raises PackageError."""
+    def _parse(self, text: bytes, plan: StateFile) -> list[_Step]:
+        """The steps of a plan. Raises PackageError."""
         try:
             read = json.loads(text)
             self.directory = self.package / read["name"]
-            return [_Step(**step) for step in read["steps"]], set(read["created"])
+            return [_Step(**step) for step in read["steps"]]
         except (ValueError, KeyError, TypeError):
             raise PackageError(f"{plan.path}: not a plan for this package; remove it to continue") from None
 
@@ -282,7 +275,7 @@ class Journal:
             slot.unlink()
 
     def _carry_out(
-        self, steps: list[_Step], created: set[str], *, is_lasting: bool = True, is_recovery: bool = False
+        self, steps: list[_Step], *, is_lasting: bool = True, is_recovery: bool = False
     ) -> tuple[bool, list[str]]:
         """Does what is left to do, or undoes all where somebody else changed a file; says what became of such files.
 
@@ -291,11 +284,11 @@ class Journal:
         try:
             for step in steps:
                 if not self._apply(step):
-                    return False, [self._obstacle(step), *self._roll_back(steps, created)]
+                    return False, [self._obstacle(step), *self._roll_back(steps)]
             # A program that had opened a file before it was exchanged may have written to it since.
             written = [step for step in steps if self._was_written_to(step)]
             if written and not is_recovery:
-                return False, [self._obstacle(written[0]), *self._roll_back(steps, created)]
+                return False, [self._obstacle(written[0]), *self._roll_back(steps)]
             # After a kill it may as well be damaged, and is not put in place.
             notes = [
                 f"what was written to {self._places(step)[0]} meanwhile is {self._save_old_version(step)}"
@@ -308,7 +301,7 @@ class Journal:
                 disk.sync({self._folder(step.path) for step in steps} | {self.package}, self.package)
         except OSError as error:
             why = f"{error.filename or self.package}: {reason(error)}"
-            raise PackageError("; ".join([why, "the package is as it was", *self._roll_back(steps, created)])) from None
+            raise PackageError("; ".join([why, "the package is as it was", *self._roll_back(steps)])) from None
         with suppress(OSError):  # all is done; the next run removes what is left
             self._finish()
         return True, notes
@@ -351,7 +344,7 @@ class Journal:
             pass
         return False
 
-    def _roll_back(self, steps: list[_Step], created: set[str]) -> list[str]:
+    def _roll_back(self, steps: list[_Step]) -> list[str]:
         """Undoes what was done; says what could not be, because somebody has changed it since. Raises PackageError."""
         notes = []
         try:
@@ -365,7 +358,7 @@ class Journal:
                     old = f", its old version is {self._save_old_version(step)}" if os.path.lexists(slot) else ""
                     notes.append(f"{target} was changed after it was written and is kept{old}")
                 if step.before is None:
-                    self._remove_empty(target.parent, created)
+                    self._remove_empty(target.parent)
             self._finish()
         except OSError as error:
             what = f"{error.filename or self.package}: {reason(error)}"
@@ -404,8 +397,8 @@ class Journal:
         target, slot = self._places(step)
         return _digest_at(target), _digest_at(slot)
 
-    def _remove_empty(self, folder: Path, only: set[str] | None = None) -> None:
-        while folder != self.package and (only is None or str(folder.relative_to(self.package)) in only):
+    def _remove_empty(self, folder: Path) -> None:
+        while folder != self.package:
             if folder.is_dir():
                 if any(folder.iterdir()):
                     return

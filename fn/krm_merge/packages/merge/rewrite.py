@@ -131,26 +131,13 @@ class Rewrite:
                 assert original is not None
                 # W1: what local left alone moves as upstream moved it.
                 plan.edited[local.place, local.index] = None
-                data = self._without_comments_left(original, upstream, local, self.notes.on_moved(local, resource))
-                plan.added.setdefault(upstream.place, []).append((upstream, data))
+                plan.added.setdefault(upstream.place, []).append((upstream, self.notes.on_moved(local, resource)))
             elif resource.is_changed:
                 plan.edited[local.place, local.index] = resource.text().encode()
         elif outcome.fate == "deleted" and local is not None:
             plan.edited[local.place, local.index] = None
         elif outcome.fate == "added" and upstream is not None:
             plan.added.setdefault(upstream.place, []).append((upstream, self._new_document(upstream)))
-
-    def _without_comments_left(self, original: Member, upstream: Member, local: Member, data: bytes) -> bytes:
-        """A document that moves, without the comments above it that upstream left in the file (V8)."""
-        members = ((self.original, original), (self.upstream, upstream), (self.local, local))
-        before, theirs, ours = (_head_of(_cut(m.place, side.file(m.place))[m.index]) for side, m in members)
-        is_left = any(_head_of(document) == before for document in _cut(local.place, self.upstream.file(local.place)))
-        if not before or before in theirs or not is_left:
-            return data
-        # Local's may be merged with upstream's already.
-        bare, left = without_separator(data), set(ours.splitlines())
-        lines = [line for line in _head_of(data).splitlines(keepends=True) if line.rstrip(b"\r\n") not in left]
-        return data[: len(data) - len(bare)] + b"".join(lines) + bare[len(_head_of(data)) :]
 
     def _file(self, path: str, plan: _Plan) -> File | None:
         before, theirs, ours = (side.file(path) for side in (self.original, self.upstream, self.local))

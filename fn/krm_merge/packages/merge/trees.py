@@ -102,8 +102,9 @@ def merge_trees(
     if KPTFILE in sides[1].unreadable:
         # K4: an upstream without one counts as unchanged.
         as_text.discard(KPTFILE)
-        why = sides[1].unreadable[KPTFILE].reason
-        message = f"{KPTFILE}: upstream does not parse ({why}); local's is kept as it is"
+        flaw = sides[1].unreadable[KPTFILE]
+        what = f"upstream does not parse ({flaw.reason})" if flaw.broken else f"upstream's {flaw.reason}"
+        message = f"{KPTFILE}: {what}; local's is kept as it is"
         results.warning(message, file=KPTFILE, rule="K4", tags={"side": "upstream"})
     resources, tangled = _apart(merged.resources, as_text)
     closed = {path for path in as_text if folders.closed(path) is not None}

@@ -33,7 +33,7 @@ class TestKptfile:
         [
             ("apiVersion: [kpt.dev/v1\nkind: Kptfile\n", ["Kptfile: ", "line 2", "nothing was changed"]),
             (b"kind: Kptfile\nmetadata: {name: \xff}\n", ["Kptfile: ", "nothing was changed"]),
-            (config_map("a"), ["Kptfile: no Kptfile (kpt.dev/v1)"]),
+            (config_map("a"), ["Kptfile is no Kptfile: set its kind to Kptfile, "]),
             (None, ["has no Kptfile; name the directory of a package"]),
             (OWN_KPTFILE, ["Kptfile has no upstream in git; packages that `kpt pkg get` fetched have one"]),
             (OWN_KPTFILE + "upstream:\n  type: oci\n  oci: {image: a:v1}\n", ["Kptfile has no upstream in git"]),

@@ -178,8 +178,6 @@ def watch(patch: pytest.MonkeyPatch, strike: Strike, *, backwards: bool = False)
 
     scandir = os.scandir
     patch.setattr(os, "scandir", list_in_order)
-    # Several threads at once would change the directory while it is looked at.
-    patch.setattr(disk, "_AT_ONCE", 1)
     for name in CALLS:
         patch.setattr(os, name, watch_calls(name, getattr(os, name)))
     patch.setattr(io, "open", watch_calls("open", io.open))

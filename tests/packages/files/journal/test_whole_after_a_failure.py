@@ -196,20 +196,6 @@ def test_a_commit_makes_all_changes(tmp_path: Path, files: dict[str, Text | None
     assert beside(folder) == []
 
 
-def test_a_folder_that_was_empty_before_stays_when_a_commit_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = package(tmp_path)
-    (folder / "empty").mkdir()
-    old = snapshot(folder)
-    with monkeypatch.context() as patch:
-        # It is the Kptfile's; the other file is there by then.
-        watch(patch, Nth(1, no_space, "exchange"))
-        with pytest.raises(PackageError):
-            commit(folder, {"empty/added.yaml": File(b"added\n"), "Kptfile": File(b"new\n")})
-    assert snapshot(folder) == old
-
-
 def test_killed_anywhere_it_is_whole_after_the_next_command(tmp_path: Path) -> None:
     source = package(tmp_path / "source", FEW_OLD)
     old, new = snapshot(source), change(source, FEW)
