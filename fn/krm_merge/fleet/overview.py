@@ -66,6 +66,14 @@ class Overview:
         by_state["pending"] += len(self.campaign.targets) - len(self.entries)
         return {state: by_state[state] for state in SHOWN_STATES if by_state[state]}
 
+    def wave_lines(self) -> list[str]:
+        """How far each wave is."""
+        return [
+            f"{wave.name}: {quantity(len(wave.targets), 'target')}, {wave.published:,} of "
+            f"{wave.published + wave.to_publish:,} published, {wave.merged:,} merged, {wave.closed:,} closed"
+            for wave in self.waves
+        ]
+
     def to_value(self) -> dict[str, Value]:
         """As programs read it."""
         upstream = self.campaign.upstream
@@ -117,17 +125,11 @@ def _target(entry: LedgerEntry) -> dict[str, Value]:
 _MOST_GROUPS = 500
 
 
-def _wave_text(wave: WaveState) -> str:
-    of = wave.published + wave.to_publish
-    targets = quantity(len(wave.targets), "target")
-    return f"{wave.name}: {targets}, {wave.published:,} of {of:,} published, {wave.merged:,} merged"
-
-
 def as_markdown(overview: Overview) -> str:
     """In short, for people: states, waves, messages, groups of conflicts."""
     lines = [f"## {plain(overview.campaign.name)}", "", "| state | targets |", "|---|---:|"]
     lines += [f"| {state} | {count:,} |" for state, count in overview.counts().items()]
-    lines += ["", *(f"- {plain(_wave_text(wave))}" for wave in overview.waves)] if overview.waves else []
+    lines += ["", *(f"- {plain(wave)}" for wave in overview.wave_lines())] if overview.waves else []
     lines += ["", *(f"- {plain(str(message), 400)}" for message in overview.messages)] if overview.messages else []
     if overview.groups:
         lines += ["", "| packages | conflict | what happened |", "|---:|---|---|"]

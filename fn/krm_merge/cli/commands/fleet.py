@@ -69,10 +69,8 @@ def status(directory: Path, reports: tuple[Path, ...], form: str) -> None:
     say(head, on_stdout=True)
     for state, count in overview.counts().items():
         say(f"{count:9,}  {state}", on_stdout=True)
-    for wave in overview.waves:
-        of = wave.published + wave.to_publish
-        counts = f"{wave.published:,} of {of:,} published, {wave.merged:,} merged, {wave.closed:,} closed"
-        say(f"wave {wave.name}: {quantity(len(wave.targets), 'target')}, {counts}", on_stdout=True)
+    for wave in overview.wave_lines():
+        say(f"wave {wave}", on_stdout=True)
     if overview.upstream.problem:
         say(f"upstream: {overview.upstream.problem}", on_stdout=True)
     show_messages(overview.messages)
