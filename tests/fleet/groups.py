@@ -8,8 +8,9 @@ from krm_merge.fleet.campaign import Campaign, CampaignUpstream
 from krm_merge.fleet.campaign_file import PublishModel
 from krm_merge.fleet.conflicts import Group, groups_of
 from krm_merge.fleet.job import TargetConflict
+from krm_merge.krm.result import ResourceRef
 from krm_merge.merge.decisions.policy import Choice, Nature, fingerprint
-from krm_merge.report.record import SideName
+from krm_merge.report.record import DecisionRecord, SideName
 from krm_merge.text.reading.nodes import Value
 
 CHOICES: tuple[Choice, ...] = ("upstream", "local", "original", "value")
@@ -29,13 +30,10 @@ def conflict(
     if local is not None:
         values["local"] = local
     sides: list[list[Value]] = [[1], [upstream], [] if local is None else [local]]
-    return TargetConflict(
-        package="",
+    record = DecisionRecord(
+        id="",
         file=f"{kind.lower()}.yaml",
-        api_version="apps/v1",
-        kind=kind,
-        namespace="",
-        name="web",
+        resource=ResourceRef("apps/v1", kind, "web"),
         path=path,
         rule="V4",
         nature=nature,
@@ -45,7 +43,10 @@ def conflict(
         fingerprint=fingerprint(nature, kind, tuple(path.split(".")), sides),
         values=values,
         choices=choices,
+        chosen=None,
+        docs="",
     )
+    return TargetConflict("", record)
 
 
 def groups(*conflicts: tuple[TargetConflict, Iterable[str]]) -> list[Group]:

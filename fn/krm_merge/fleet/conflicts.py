@@ -10,7 +10,7 @@ from posixpath import join
 from typing import get_args
 
 from krm_merge.fleet.campaign import POLICY_FILE, Campaign
-from krm_merge.fleet.job import TargetConflict
+from krm_merge.fleet.job import TargetConflict, is_undecided
 from krm_merge.krm import ResourceRef, Results
 from krm_merge.merge import Choice, Rule
 from krm_merge.packages import File
@@ -42,7 +42,7 @@ class Group:
     `is_alone` if no other has its fingerprint; `name` is that of the resource if the packages have several.
     """
 
-    conflict: TargetConflict
+    conflict: DecisionRecord
     packages: tuple[str, ...]
     resources: Mapping[ResourceRef, tuple[str, ...]] = field(default_factory=dict)
     name: str = ""
@@ -61,7 +61,13 @@ class Group:
     @property
     def api_group(self) -> str:
         """The API group of its kind, '' for the core."""
-        return self.conflict.resource.identity.group
+        resource = self.conflict.resource
+        return resource.identity.group if resource is not None else ""
+
+    @property
+    def kind(self) -> str:
+        """Its kind, '' for a file."""
+        return self.conflict.resource.kind if self.conflict.resource is not None else ""
 
     @property
     def is_by_place(self) -> bool:
@@ -71,18 +77,20 @@ class Group:
     @property
     def place(self) -> str:
         """Where the conflict is, as people name it."""
-        conflict = self.conflict
-        kind = f"{conflict.kind}.{self.api_group}" if self.api_group and not self.is_alone else conflict.kind
-        return " ".join(part for part in (kind, self.name, conflict.path or conflict.file) if part)
+        kind = f"{self.kind}.{self.api_group}" if self.api_group and not self.is_alone else self.kind
+        return " ".join(part for part in (kind, self.name, self.conflict.path or self.conflict.file) if part)
 
     @property
     def examples(self) -> str:
         """How many packages there are, and some of them."""
         return f"{quantity(len(self.packages), 'package')}: {abridge(self.packages, _EXAMPLES)}"
 
-    def record(self) -> DecisionRecord:
-        """The group as a record, for reports."""
-        return self.conflict.record_for(self.id, self.examples)
+    def record(self, file: str = "") -> DecisionRecord:
+        """The group as a record, for reports: without a name, at `file`, by default some of its packages."""
+        resource = self.conflict.resource
+        named = None if resource is None else ResourceRef(resource.api_version, resource.kind, "")
+        changes = {"id": self.id, "file": file or self.examples, "resource": named, "chosen": None}
+        return replace(self.conflict, **changes, renamed_from="")
 
 
 def groups_of(conflicts: Iterable[tuple[str, TargetConflict]], *, decided: bool = False) -> list[Group]:
@@ -90,8 +98,8 @@ def groups_of(conflicts: Iterable[tuple[str, TargetConflict]], *, decided: bool 
     by_fingerprint: dict[tuple[str, str], dict[str, list[tuple[str, TargetConflict]]]] = {}
     for target, conflict in conflicts:
         package = join(target, conflict.package).rstrip("/")
-        group = conflict.fingerprint, conflict.resource.identity.group
-        by_fingerprint.setdefault(group, {}).setdefault(conflict.name, []).append((package, conflict))
+        group = conflict.record.fingerprint, conflict.resource.identity.group
+        by_fingerprint.setdefault(group, {}).setdefault(conflict.resource.name, []).append((package, conflict))
     several = Counter(fingerprint for fingerprint, _ in by_fingerprint)
     groups: list[Group] = []
     for (fingerprint, _), by_name in by_fingerprint.items():
@@ -99,7 +107,7 @@ def groups_of(conflicts: Iterable[tuple[str, TargetConflict]], *, decided: bool 
         parts = by_name if is_split else {"": [member for members in by_name.values() for member in members]}
         is_alone = several[fingerprint] == 1 and not is_split
         for name, members in parts.items():
-            selection = [(package, conflict) for package, conflict in members if conflict.is_undecided != decided]
+            selection = [member for member in members if is_undecided(member[1].record) != decided]
             if selection:
                 groups.append(_group(selection, name, is_alone=is_alone))
     return sorted(groups, key=lambda group: (-len(group.packages), group.place, group.conflict.fingerprint))
@@ -114,11 +122,11 @@ def _is_split(by_name: Mapping[str, Sequence[tuple[str, TargetConflict]]]) -> bo
 def _group(members: Sequence[tuple[str, TargetConflict]], name: str, *, is_alone: bool) -> Group:
     resources: dict[ResourceRef, dict[str, None]] = {}
     for package, conflict in members:
-        if conflict.kind:
+        if conflict.resource.kind:
             resources.setdefault(conflict.resource, {})[package] = None
     packages = tuple(dict.fromkeys(package for package, _ in members))
     named = {resource: tuple(its_packages) for resource, its_packages in resources.items()}
-    return Group(members[0][1], packages, named, name, is_alone)
+    return Group(members[0][1].record, packages, named, name, is_alone)
 
 
 def values_of(group: Group) -> list[tuple[str, Value]]:
@@ -250,9 +258,8 @@ class GroupSession(ConflictSession[GroupStep]):
         return group
 
     def _record(self, group: Group) -> DecisionRecord:
-        chosen, conflict = self._chosen.get(group.key), group.conflict
-        record = conflict.record_for(group.id, conflict.kind or conflict.file)
-        record = replace(record, status="open", settled_by="")
+        chosen = self._chosen.get(group.key)
+        record = replace(group.record(group.kind or group.conflict.file), status="open", settled_by="")
         values = dict(record.values)
         values.pop("result", None)
         if chosen is None:
@@ -323,5 +330,5 @@ def _written_choices(campaign: Campaign, groups: Mapping[str, Group]) -> GroupSt
 
 def _by_kind(groups: Iterable[Group]) -> list[Group]:
     """The groups with those of one kind together, in the order of the largest of each kind."""
-    kinds = group_by_key((group.conflict.kind or group.conflict.file, group) for group in groups)
+    kinds = group_by_key((group.kind or group.conflict.file, group) for group in groups)
     return [group for same_kind in kinds.values() for group in same_kind]

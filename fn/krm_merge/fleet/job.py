@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import basename, dirname, join
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 from urllib.parse import urlsplit
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.campaign import Campaign
 from krm_merge.git.program import GitError, GitTimeoutError
 from krm_merge.krm import ResourceRef
-from krm_merge.merge import Choice, Nature
 from krm_merge.packages import UnavailableError
-from krm_merge.report import DecisionRecord, SideName, Status, anchor_of
+from krm_merge.report import DecisionRecord
 from krm_merge.safe_text import line
-from krm_merge.text import Value
 
 TargetState: TypeAlias = Literal["pending", "unchanged", "clean", "conflicts", "refused", "failed"]
 """What became of the merge of a target."""
@@ -66,59 +63,20 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class TargetConflict:
-    """One conflict of a target, as its record has it; `package` is the directory in the target."""
+    """One conflict of a target; `package` is the directory in the target."""
 
     package: str
-    file: str
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-    path: str
-    rule: str
-    nature: Nature
-    status: Status
-    settled_by: str
-    message: str
-    fingerprint: str
-    values: Mapping[SideName, Value]
-    choices: Sequence[Choice]
-    alike: Mapping[SideName, str] | None = None
-    """Of hidden values: which sides are the same."""
-
-    @classmethod
-    def of(cls, package: str, record: DecisionRecord) -> TargetConflict:
-        """The conflict of a record."""
-        resource = record.resource or ResourceRef("", "", "")
-        return cls(
-            package=package,
-            **{name: getattr(resource, name) for name in ("api_version", "kind", "namespace", "name")},
-            **{name: getattr(record, name) for name in _OF_RECORD},
-        )
-
-    def record_for(self, identifier: str, file: str) -> DecisionRecord:
-        """The conflict as the record of all that are equal to it: with this id, without a name, at `file`."""
-        fields_of_record = {name: getattr(self, name) for name in _OF_RECORD}
-        return DecisionRecord(
-            **fields_of_record | {"choices": tuple(self.choices), "file": file},
-            id=identifier,
-            resource=ResourceRef(self.api_version, self.kind, "") if self.kind else None,
-            chosen=None,
-            docs=anchor_of(self.rule),
-        )
+    record: DecisionRecord
 
     @property
     def resource(self) -> ResourceRef:
         """The resource that it is in, without a kind for a file."""
-        return ResourceRef(self.api_version, self.kind, self.name, self.namespace)
-
-    @property
-    def is_undecided(self) -> bool:
-        """Whether neither a rule nor a choice settled it: it is open, or the policy said who wins."""
-        return self.settled_by in ("", "policy")
+        return self.record.resource or ResourceRef("", "", "")
 
 
-_OF_RECORD: Final = frozenset(TargetConflict.__match_args__).intersection(DecisionRecord.__match_args__)
+def is_undecided(conflict: DecisionRecord) -> bool:
+    """Whether neither a rule nor a choice settled it: it is open, or the policy said who wins."""
+    return conflict.settled_by in ("", "policy")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,9 @@ from typing import Any, Literal, TypeAlias
 
 from krm_merge.fleet.job import NEED_ATTENTION, TargetConflict, TargetMerge, TargetOutcome
 from krm_merge.forges.interface import CheckState
+from krm_merge.krm import ResourceRef
 from krm_merge.packages import PackageError
+from krm_merge.report import DecisionRecord
 from krm_merge.startup import group_by_key
 
 RequestState: TypeAlias = Literal["committed", "pushed", "open", "merged", "closed", "reverting", "reverted", "unknown"]
@@ -142,12 +144,11 @@ def is_merged(entry: LedgerEntry) -> bool:
     return entry.state == "clean"
 
 
-_VERSION = 6
+_VERSION = 7
 _COLUMNS = tuple(field for field in fields(LedgerEntry) if field.name != "requests")
 _NAMES = tuple(column.name for column in _COLUMNS)
 _OF_OUTCOME = tuple(field.name for field in fields(TargetOutcome) if field.name in _NAMES)
 _REQUEST = tuple(field.name for field in fields(LedgerRequest))
-_CONFLICT = tuple(field.name for field in fields(TargetConflict))
 
 
 def _definitions(columns: Iterable[Field[Any]]) -> str:
@@ -221,7 +222,7 @@ class Ledger:
     def conflicts(self) -> Iterator[tuple[str, TargetConflict]]:
         """All conflicts with their targets."""
         for target, text in self._file.execute("SELECT target, conflict FROM conflicts ORDER BY target, number"):
-            yield target, TargetConflict(**json.loads(text))
+            yield target, _conflict(json.loads(text))
 
     def upstream(self, ref: str) -> LedgerUpstream:
         """What is known of a ref of the campaign's upstream."""
@@ -299,7 +300,7 @@ class Ledger:
         """Replaces the conflicts of a target."""
         self._file.execute("DELETE FROM conflicts WHERE target = ?", (target,))
         rows = [
-            (target, number, conflict.fingerprint, json.dumps({name: getattr(conflict, name) for name in _CONFLICT}))
+            (target, number, conflict.record.fingerprint, json.dumps(_conflict_value(conflict)))
             for number, conflict in enumerate(conflicts)
         ]
         self._file.executemany("INSERT INTO conflicts VALUES (?, ?, ?, ?)", rows)
@@ -323,3 +324,16 @@ def now() -> str:
 def _entry(row: tuple[Any, ...], requests: Sequence[LedgerRequest]) -> LedgerEntry:
     named = dict(zip(_NAMES, row, strict=True))
     return LedgerEntry(**named | {"packages": tuple(json.loads(named["packages"]))}, requests=tuple(requests))
+
+
+def _conflict_value(conflict: TargetConflict) -> dict[str, Any]:
+    record, resource = conflict.record, conflict.record.resource
+    value = {name: getattr(record, name) for name in DecisionRecord.__match_args__} | {"package": conflict.package}
+    names = ResourceRef.__match_args__
+    return value | {"resource": None if resource is None else [getattr(resource, name) for name in names]}
+
+
+def _conflict(value: dict[str, Any]) -> TargetConflict:
+    package, resource = value.pop("package"), value["resource"]
+    value |= {"choices": tuple(value["choices"]), "resource": None if resource is None else ResourceRef(*resource)}
+    return TargetConflict(package, DecisionRecord(**value))

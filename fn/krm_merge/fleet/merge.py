@@ -53,7 +53,7 @@ def choices_digest(campaign: Campaign, target: str, conflicts: Iterable[TargetCo
     touching: list[object] = []
     policy = campaign.policy
     for conflict in conflicts:
-        touching.append(conflict.fingerprint)
+        touching.append(conflict.record.fingerprint)
         package = join(target, conflict.package).rstrip("/")
         exceptions = [exception.resolution for exception in campaign.exceptions if exception.is_for(package)]
         chosen = [resolution for resolution in (*exceptions, *policy.resolutions.all) if _is_for(resolution, conflict)]
@@ -67,12 +67,12 @@ def choices_digest(campaign: Campaign, target: str, conflicts: Iterable[TargetCo
 
 
 def _is_for(resolution: Resolution, conflict: TargetConflict) -> bool:
-    same = resolution.fingerprint == conflict.fingerprint
+    same = resolution.fingerprint == conflict.record.fingerprint
     return same and (resolution.identity is None or resolution.identity == conflict.resource.identity)
 
 
 def _selects(rule: Rule, conflict: TargetConflict) -> bool:
-    path = parse_path(conflict.path) if conflict.path else ()
+    path = parse_path(conflict.record.path) if conflict.record.path else ()
     return rule.selects(conflict.resource.identity) and (rule.path is None or covers(rule.path, path))
 
 
@@ -202,7 +202,7 @@ def after(base: Tree, merged: Iterable[TargetPackage]) -> Tree:
 
 def _state_of(merged: Sequence[TargetPackage], conflicts: Sequence[TargetConflict]) -> TargetState:
     """What became of a target. A conflict that a rule, a choice or the policy settled needs nobody's attention."""
-    if any(conflict.status == "open" for conflict in conflicts):
+    if any(conflict.record.status == "open" for conflict in conflicts):
         return "conflicts"
     if any(package.outcome.is_refused for package in merged):
         return "refused"
@@ -212,7 +212,7 @@ def _state_of(merged: Sequence[TargetPackage], conflicts: Sequence[TargetConflic
 def _conflicts_in(package: str, records: Sequence[DecisionRecord]) -> list[TargetConflict]:
     """The conflicts among records, settled or not. What nobody can choose and nothing waits for is none."""
     return [
-        TargetConflict.of(package, record)
+        TargetConflict(package, record)
         for record in records
         if record.status == "open" or (record.choices and record.status != "automatic")
     ]

@@ -98,7 +98,7 @@ _LONGEST_VALUE: Final = 60
 def body_of_tree(packages: Sequence[str], conflicts: Iterable[tuple[str, TargetConflict]]) -> str:
     """The text of a request for packages: what was left out first, then what both sides changed, then the packages."""
     conflicts = list(conflicts)
-    is_open = [member for member in conflicts if member[1].status == "open"]
+    is_open = [member for member in conflicts if member[1].record.status == "open"]
     left_out = {target for target, _ in is_open}
     decided = [member for member in conflicts if member[0] not in left_out]
     lines: list[str] = []

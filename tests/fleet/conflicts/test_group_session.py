@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fleet.groups import campaign, conflict, groups, teams
 from krm_merge.fleet.conflicts import GroupSession, GroupStep
+from krm_merge.fleet.job import TargetConflict
 from krm_merge.packages import state_file
 from krm_merge.resolve.api import Host
 from krm_merge.resolve.choices import ChoiceJournal
 from krm_merge.resolve.interface import NotSettledError, RefusedChoiceError
+from krm_merge.startup import replace
 
 REPLICAS = conflict()
 IMAGE = conflict("spec.image", "own")
@@ -50,7 +51,8 @@ def test_groups_that_differ_in_local_alone_are_two() -> None:
 
 
 def test_a_choice_on_hidden_values_is_for_their_place() -> None:
-    hidden = replace(conflict("data.p", kind="Secret"), values={}, alike={"local": "A"}, choices=("upstream", "local"))
+    record = conflict("data.p", kind="Secret").record
+    hidden = TargetConflict("", replace(record, values={}, alike={"local": "A"}, choices=("upstream", "local")))
     choices = GroupSession(campaign(), groups((hidden, teams(1, 2))))
     choices.choose([choices.records[0].id], "local")
     assert choices.records[0].settled_by == "resolution policy.yaml"
@@ -65,7 +67,7 @@ def test_a_choice_for_a_group() -> None:
     (record,) = answer.records
     assert (record.status, record.chosen, record.values["result"]) == ("settled", "local", 5)
     assert policy_of(choices) == (
-        f"- path: spec.replicas\n  nature: value\n  fingerprint: {REPLICAS.fingerprint}\n  choice: local\n"
+        f"- path: spec.replicas\n  nature: value\n  fingerprint: {REPLICAS.record.fingerprint}\n  choice: local\n"
     )
 
 

@@ -27,7 +27,7 @@ from krm_merge.fleet.conflicts import (
     groups_of,
     values_of,
 )
-from krm_merge.fleet.job import Settings
+from krm_merge.fleet.job import Settings, is_undecided
 from krm_merge.fleet.ledger import Ledger, LedgerUpstream, RequestState
 from krm_merge.fleet.overview import Overview, as_markdown
 from krm_merge.fleet.publish import Publisher, Withdrawal
@@ -115,7 +115,7 @@ def conflicts(directory: Path, with_decided: bool, form: str, reports: tuple[Pat
         _show_group(group)
     if not groups:
         say("no conflicts", on_stdout=True)
-    elif any(group.conflict.is_undecided and group.conflict.choices for group in groups):
+    elif any(is_undecided(group.conflict) and group.conflict.choices for group in groups):
         say(f"settle them for all packages: krm-merge fleet resolve {directory}", on_stdout=True)
 
 
@@ -167,7 +167,7 @@ def _read_groups(place: CampaignDirectory, *, with_decided: bool) -> tuple[Campa
 
 def _show_group(group: Group) -> None:
     conflict = group.conflict
-    by = f" [settled by {conflict.settled_by}]" if not conflict.is_undecided else ""
+    by = f" [settled by {conflict.settled_by}]" if not is_undecided(conflict) else ""
     click.echo(click.style(line(f"{len(group.packages):,} x {group.place}"), bold=True) + line(by))
     say(f"  {NATURES[conflict.nature]}: {conflict.message} ({conflict.rule})", on_stdout=True)
     for side, value in values_of(group):
@@ -186,7 +186,7 @@ def _as_value(group: Group) -> dict[str, object]:
         "fingerprint": conflict.fingerprint,
         "nature": conflict.nature,
         "apiGroup": group.api_group,
-        "kind": conflict.kind,
+        "kind": group.kind,
         "names": sorted({resource.name for resource in group.resources}),
         "path": conflict.path,
         "rule": conflict.rule,
