@@ -182,10 +182,6 @@ class ItemsOfSide:
         self.others: list[Document] = []
         self.is_whole = True
 
-    @property
-    def paths(self) -> None:
-        """None: the list of files is unknown."""
-
     def relocate(self, moves: Mapping[str, str]) -> None:
         """Puts what is in some files into others, by old paths (R13)."""
         if moves:

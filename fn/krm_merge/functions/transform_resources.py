@@ -40,6 +40,8 @@ from krm_merge.krm import (
     ResourceRef,
     Result,
     Results,
+    flaw_of,
+    value_at,
 )
 from krm_merge.limits import CopiedInAll
 from krm_merge.merge import Member
@@ -317,22 +319,10 @@ def _flaw(value: Object, before: Object) -> str:
     """Why a transformed object is not a resource, or ''."""
     if value is before:
         return ""
-    for name in ("apiVersion", "kind"):
-        if not isinstance(value.get(name), str) or not value[name]:
-            return f"leaves the resource without {name}"
-    metadata = value.get("metadata")
-    if not isinstance(metadata, dict):
-        return "leaves the resource without metadata"
-    if not isinstance(metadata.get("annotations", {}), dict | None):
-        return "leaves the resource without a map in metadata.annotations"
-    metadata_before = before.get("metadata")
-    if (
-        isinstance(metadata_before, dict)
-        and metadata_before.get("name")
-        and not (isinstance(metadata.get("name"), str) and metadata["name"])
-    ):
-        return "leaves the resource without a name"
-    return ""
+    name_before, name = (value_at(side, ("metadata", "name")) for side in (before, value))
+    is_unnamed = bool(name_before) and not (isinstance(name, str) and name)
+    flaw = flaw_of(from_value(value)) or ("has no name" if is_unnamed else "")
+    return f"the result {flaw}" if flaw else ""
 
 
 _SHOWN = 5

@@ -176,8 +176,10 @@ def list_items(root: MappingNode) -> list[Node]:
 
 def flaw_of(root: Node) -> str:
     """Why an object is not a Kubernetes resource, or ''."""
-    if not _text(root, "kind") or not _text(root, "apiVersion"):
-        return "is not a Kubernetes object: apiVersion and kind are expected"
+    for name in ("apiVersion", "kind"):
+        node = field_at(root, name)
+        if not isinstance(node, Scalar) or type(node.canonical) is not str or not node.text:
+            return "is not a Kubernetes object: apiVersion and kind are expected"
     for path in (("metadata",), ("metadata", "annotations")):
         node = field_at(root, *path)
         if node is not None and not isinstance(node, MappingNode) and not is_null(node):

@@ -331,16 +331,17 @@ def test_a_second_run_that_does_something_else(points: Points, second: Response 
 
 # ---- what is no resource any more ------------------------------------------------------------------------------------
 
+NO_OBJECT = "the result is not a Kubernetes object: apiVersion and kind are expected"
 FLAWS = [
-    (op("remove", "/kind"), "leaves the resource without kind"),
-    (op("replace", "/kind", ""), "leaves the resource without kind"),
-    (op("replace", "/kind", 5), "leaves the resource without kind"),
-    (op("remove", "/apiVersion"), "leaves the resource without apiVersion"),
-    (op("replace", "/apiVersion", None), "leaves the resource without apiVersion"),
-    (op("remove", "/metadata"), "leaves the resource without metadata"),
-    (op("replace", "/metadata", "text"), "leaves the resource without metadata"),
-    (op("replace", "", {}), "leaves the resource without apiVersion"),
-    (op("replace", "/metadata/annotations", ["a"]), "leaves the resource without a map in metadata.annotations"),
+    (op("remove", "/kind"), NO_OBJECT),
+    (op("replace", "/kind", ""), NO_OBJECT),
+    (op("replace", "/kind", 5), NO_OBJECT),
+    (op("remove", "/apiVersion"), NO_OBJECT),
+    (op("replace", "/apiVersion", None), NO_OBJECT),
+    (op("remove", "/metadata"), "the result has no name"),
+    (op("replace", "/metadata", "text"), "the result has no mapping in metadata"),
+    (op("replace", "", {}), NO_OBJECT),
+    (op("replace", "/metadata/annotations", ["a"]), "the result has no mapping in metadata.annotations"),
 ]
 
 

@@ -176,7 +176,7 @@ def test_what_is_no_resource_any_more_is_refused_there_too(place: Place) -> None
     place.plugin("a", {"Deployment": {"patches": [{"op": "remove", "path": "/kind"}]}})
     for how in ([], ["--transform-dir", "out"]):
         _, err = place.transform(*how, code=1)
-        assert "a: leaves the resource without kind (Deployment web)" in err
+        assert "a: the result is not a Kubernetes object: apiVersion and kind are expected (Deployment web)" in err
 
 
 @pytest.mark.parametrize("case", TABLES["files"]["legacy"], ids=lambda case: str(case["fn"]))
