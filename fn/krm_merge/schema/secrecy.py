@@ -78,6 +78,7 @@ _ELEMENT = pattern(
     r"""\b(?:name|key)["']?[ \t]*:[ \t]*["']?([\w./-]+)["']?[ \t]*(?:,|\r?\n)[\s#]*["']?value["']?[ \t]*:""",
 )
 _ESCAPE = pattern(r"\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrt])|(\r?\n)[ \t]*)?")
+_FEW_FIELDS = 4
 _MOST_TEXTS = 8
 """Texts in texts that are read; what holds more is hidden if it may hold a secret."""
 
@@ -156,16 +157,11 @@ class _Found:
 
 
 @frozen
-class _Known:
-    """All hidden values of a resource, the places that cover what is in them, and names of variables by value's id.
+class _Covered:
+    """Places that cover what is in them; in those without names, every element of a list is any."""
 
-    In the places without names, every element of a list is any.
-    """
-
-    found: list[_Found]
-    covered: frozenset[_Place]
-    covered_without_names: frozenset[_Place]
-    variables: dict[int, str]
+    named: frozenset[_Place]
+    without_names: frozenset[_Place]
 
 
 class Secrecy:
@@ -181,6 +177,7 @@ class Secrecy:
         )
         self.is_whole = len(self._scope) < len(fitting) or any(map(_is_secret, self._roots))
         """Whether all of it is hidden but its name, namespace and labels."""
+        self._covered_below: dict[tuple[str, ...], _Covered] = {}
 
     def hides(self, path: FieldPath, values: Iterable[Any]) -> bool:
         """Whether anything at a path is hidden; `values` are what there is, as nodes or plain values, or None."""
@@ -219,29 +216,26 @@ class Secrecy:
 
     def values(self) -> list[Any]:
         """The hidden values of all sides."""
-        return [secret.value for secret in self._known.found]
+        return [secret.value for secret in self._found]
 
     def place(self, path: FieldPath, values: Iterable[Any]) -> FieldPath:
         """A path to hidden values, with the name of the variable where a position leads to it (M6)."""
         if not any(isinstance(step, int) for step in path):
             return path
-        names = self._known.variables
         for value in values:
-            if name := names.get(id(value)) or _variable_of(_fields_of(value) or {}, self._scope):
+            if name := self._variables.get(id(value)) or _variable_of(_fields_of(value) or {}, self._scope):
                 return (*path, name)
         return path
 
     @cached_property
-    def _known(self) -> _Known:
+    def _found(self) -> list[_Found]:
         """All that is hidden, looked for once."""
-        secrets = [secret for root in self._roots for secret in _find_secrets(root, (), self._scope)]
-        covered = frozenset(secret.place for secret in secrets if secret.covers)
-        return _Known(
-            secrets,
-            covered,
-            frozenset(map(_without_names, covered)),
-            {id(resolved(secret.value)): secret.variable for secret in secrets if secret.variable},
-        )
+        return [secret for root in self._roots for secret in _find_secrets(root, (), self._scope)]
+
+    @cached_property
+    def _variables(self) -> dict[int, str]:
+        """The names of variables by the ids of their values."""
+        return {id(resolved(secret.value)): secret.variable for secret in self._found if secret.variable}
 
     def _is_inside(self, place: _Place) -> bool:
         """Whether something around the value hides it that neither the path nor the value itself shows.
@@ -250,12 +244,23 @@ class Secrecy:
         """
         if self._open_texts:
             return False
-        known = self._known
+        covered = self._covered(tuple(step for step in place[:2] if isinstance(step, str)))
         around = (place[:end] for end in range(1, len(place) + 1))
         return any(
-            _without_names(outer) in known.covered_without_names if None in outer else outer in known.covered
+            _without_names(outer) in covered.without_names if None in outer else outer in covered.named
             for outer in around
         )
+
+    def _covered(self, fields: tuple[str, ...]) -> _Covered:
+        """What is covered below these outermost fields; of a resource with decisions on many of them, in all of it."""
+        if len(self._covered_below) >= _FEW_FIELDS:
+            fields = ()
+        covered = self._covered_below.get(fields)
+        if covered is None:
+            secrets = (secret for root in self._roots for secret in _find_secrets(root, (), self._scope, only=fields))
+            named = frozenset(secret.place for secret in secrets if secret.covers)
+            covered = self._covered_below[fields] = _Covered(named, frozenset(map(_without_names, named)))
+        return covered
 
 
 def hidden_in(value: Any) -> Iterator[Any]:
@@ -276,14 +281,19 @@ def is_secret_file(data: bytes, redactions: Sequence[Redaction] = ()) -> bool:
 # ---- values ----------------------------------------------------------------------------------------------------------
 
 
-def _find_secrets(value: Any, place: _Place, scope: _Scope, texts: int = 0) -> Iterator[_Found]:
-    """The outermost hidden values in a value at a place, which is inside so many texts, and those inside of texts."""
+def _find_secrets(
+    value: Any, place: _Place, scope: _Scope, texts: int = 0, only: tuple[str, ...] = ()
+) -> Iterator[_Found]:
+    """The outermost hidden values in a value at a place, which is inside so many texts, and those inside of texts.
+
+    Of maps around lists and texts, `only` these fields are looked at, one in each.
+    """
     value = resolved(value)
     if not scope and isinstance(value, MappingNode | SequenceNode) and _is_open(value, place):
         return
     fields = _fields_of(value)
     if fields is not None:
-        yield from _found_in_fields(fields, place, scope, texts)
+        yield from _found_in_fields(fields, place, scope, texts, only)
     elif isinstance(value, SequenceNode | list):
         items = value.items if isinstance(value, SequenceNode) else value
         if _has_secret_argument(items, scope):
@@ -297,11 +307,15 @@ def _find_secrets(value: Any, place: _Place, scope: _Scope, texts: int = 0) -> I
         yield from _found_in_text(_text(value), value, place, scope, texts)
 
 
-def _found_in_fields(fields: Mapping[str, Any], place: _Place, scope: _Scope, texts: int) -> Iterator[_Found]:
+def _found_in_fields(
+    fields: Mapping[str, Any], place: _Place, scope: _Scope, texts: int, only: tuple[str, ...]
+) -> Iterator[_Found]:
     is_secret = _is_secret(fields) and any(name in fields for name in _CONTENT)
     is_for_secrets = _selects_secrets(fields.get("target"))
     variable = _variable_of(fields, scope)
     for name, child in fields.items():
+        if only and name != only[0]:
+            continue
         at = (*place, name)
         if is_secret and name == "metadata" and (inner := _fields_of(resolved(child))) is not None:
             for field, value in inner.items():
@@ -314,15 +328,17 @@ def _found_in_fields(fields: Mapping[str, Any], place: _Place, scope: _Scope, te
         elif name in _SECRET_FIELDS or fits(name, _patterns(scope)):
             yield _Found(at, child)
         else:
-            yield from _found_below(child, at, scope, name, texts)
+            yield from _found_below(child, at, scope, name, texts, only[1:])
 
 
-def _found_below(child: Any, place: _Place, scope: _Scope, step: str | int, texts: int) -> Iterator[_Found]:
+def _found_below(
+    child: Any, place: _Place, scope: _Scope, step: str | int, texts: int, only: tuple[str, ...] = ()
+) -> Iterator[_Found]:
     inner = tuple(rule for outer in scope if (rule := _below(outer, _leads(outer[0], step, child))) is not None)
     if _is_covered(inner):
         yield _Found(place, child)
     else:
-        yield from _find_secrets(child, place, inner, texts)
+        yield from _find_secrets(child, place, inner, texts, only)
 
 
 def _found_in_text(text: str, value: Any, place: _Place, scope: _Scope, texts: int = 0) -> Iterator[_Found]:
