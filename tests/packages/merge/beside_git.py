@@ -337,9 +337,6 @@ def _beside_git(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterat
         elif warnings and warnings[0].rule == "V8" and SETTER in warnings[0].message:
             # H: lines would have a setter set what it sets on no side.
             yield Failure("differs: a setter of what one side renamed", path, warnings[0].message)
-        elif warnings and warnings[0].rule == "V5":
-            # Lines would put what one side changed inside a map beside it, where the other side's indentation ends it.
-            yield Failure("differs: a map that one side made another value", path, warnings[0].message)
         elif warnings:
             what = {"R1": "a likely rename"}.get(warnings[0].rule, "conflict")
             yield Failure(f"H: {what}{note}", path, f"{warnings[0].rule}: {warnings[0].message}")
