@@ -18,7 +18,6 @@ from checkout import ROOT
 from krm_merge.transform import (
     KubernetesPlugin,
     Metadata,
-    Operation,
     OperationError,
     Options,
     PluginError,
@@ -31,14 +30,13 @@ from krm_merge.transform.engine.locations import Tracked
 from krm_merge.transform.kubernetes import has_status, is_pod_specable
 from krm_merge.transform.plugins.process import Executable, read_answer
 from krm_merge.transform.plugins.serve import PluginFaultError
-from krm_merge.transform.protocol import agree, read_pointer
+from krm_merge.transform.protocol import read_pointer
 
 TABLES: Final = yaml.safe_load((ROOT / "testdata" / "transform" / "crane.yaml").read_text(encoding="utf-8"))
 NEWEST: Final = TABLES["newest_2026"]
 
 TESTED: Final = {
     "runner": 18,
-    "operation_equality": 9,
     "applier": 4,
     "plugin_process_side": 5,
     "plugin_host_metadata": 7,
@@ -68,7 +66,7 @@ NO_STAGES: Final = dict.fromkeys(
 
 NOT_HERE: Final = dict.fromkeys(
     ("files.legacy", "files.resourceFilename", "newest_2026.optionalFlags"), "tested with the command line"
-)
+) | {"operation_equality": "operations are compared by what they do (T3)"}
 
 
 def cases(group: str) -> pytest.MarkDecorator:
@@ -155,14 +153,6 @@ def test_what_cannot_be_replaced_is_a_failure() -> None:
     assert [(failure.plugin, failure.problem) for failure in outcome.failures] == [
         ("pluginreplace", "there is no /spec")
     ]
-
-
-@cases("operation_equality")
-def test_operation_equality(case: dict[str, Any]) -> None:
-    first, second = ([Operation.read(value) for value in case[name]] for name in ("patch1", "patch2"))
-    pairs = [[agree(first_operation, other) for other in second] for first_operation in first]
-    assert (len(first) == len(second) and all(map(any, pairs))) is case["equal"]
-    assert pairs == [[agree(other, first_operation) for other in second] for first_operation in first]
 
 
 @cases("applier")

@@ -7,14 +7,12 @@ are escaped, an invalid option is an error, and `disable-whiteout-owned` keeps o
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Final
+from typing import Final
 
 from krm_merge.krm import value_at
-from krm_merge.safe_text import quoted
 from krm_merge.text import Object, Value
 from krm_merge.transform.protocol import (
     Metadata,
@@ -79,10 +77,7 @@ FIELDS = (
     OptionalField("disable-whiteout-owned", "Keep resources that have an owner.", "true"),
     OptionalField("strip-default-rbac", "White out the default ServiceAccount and its Secrets; the default.", "true"),
     OptionalField("strip-default-cabundle", "White out the ConfigMap kube-root-ca.crt; the default.", "true"),
-    OptionalField("pvc-rename-map", "PersistentVolumeClaims to rename wherever they are used.", "old-name:new-name"),
 )
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LONGEST_NAME = 253
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +92,12 @@ class KubernetesSettings:
     keeps_owned: bool
     strips_rbac: bool
     strips_ca: bool
-    claims: Mapping[str, str]
 
 
 @lru_cache(maxsize=16)
 def settings_of(pairs: tuple[tuple[str, str], ...]) -> KubernetesSettings:
     """Parses options. Raises PluginError for an invalid one."""
     options = dict(pairs)
-    claims = map_option(options, "pvc-rename-map", ":")
-    for name in (*claims, *claims.values()):
-        if len(name) > _LONGEST_NAME or not _SUBDOMAIN.fullmatch(name):
-            raise PluginError(f"option pvc-rename-map: {quoted(name)!r} cannot be the name of a PersistentVolumeClaim")
     return KubernetesSettings(
         map_option(options, "add-annotations"),
         tuple(list_option(options, "remove-annotations")),
@@ -117,7 +107,6 @@ def settings_of(pairs: tuple[tuple[str, str], ...]) -> KubernetesSettings:
         switch(options, "disable-whiteout-owned", default=False),
         switch(options, "strip-default-rbac", default=True),
         switch(options, "strip-default-cabundle", default=True),
-        claims,
     )
 
 
@@ -133,22 +122,6 @@ _STRIPPED: tuple[Pointer, ...] = (
     *(("metadata", "annotations", name) for name in _CONTROLLER_UIDS),
     *(("metadata", "labels", name) for name in _CONTROLLER_UIDS),
 )
-_POD_OF: dict[str, Pointer] = {
-    "Pod": ("spec",),
-    "CronJob.batch": ("spec", "jobTemplate", "spec", "template", "spec"),
-    **dict.fromkeys(
-        (
-            "DaemonSet.apps",
-            "Deployment.apps",
-            "DeploymentConfig.apps.openshift.io",
-            "Job.batch",
-            "ReplicaSet.apps",
-            "ReplicationController",
-            "StatefulSet.apps",
-        ),
-        ("spec", "template", "spec"),
-    ),
-}
 
 
 def operations(resource: Object, settings: KubernetesSettings) -> Iterator[Operation]:
@@ -166,7 +139,6 @@ def operations(resource: Object, settings: KubernetesSettings) -> Iterator[Opera
     if kind == "Pod":
         for name in ("nodeName", "nodeSelector", "priority"):
             yield Operation("remove", ("spec", name))
-    yield from _renamed_claims(resource, kind, settings.claims)
     match kind:
         case "Job.batch":
             yield from _job(resource)
@@ -177,22 +149,6 @@ def operations(resource: Object, settings: KubernetesSettings) -> Iterator[Opera
         case "Service":
             yield from _service(resource)
     yield from _images(resource, kind, settings.registries)
-
-
-def _renamed_claims(resource: Object, kind: str, claims: Mapping[str, str]) -> Iterator[Operation]:
-    if not claims or kind not in _POD_OF:
-        return
-    volumes = (*_POD_OF[kind], "volumes")
-    for at, volume in enumerate(list_at(resource, *volumes)):
-        name = value_at(volume, ("persistentVolumeClaim", "claimName"))
-        if isinstance(name, str) and name in claims:
-            yield Operation("replace", (*volumes, str(at), "persistentVolumeClaim", "claimName"), value=claims[name])
-    if kind == "StatefulSet.apps":
-        for at, template in enumerate(list_at(resource, "spec", "volumeClaimTemplates")):
-            name = value_at(template, ("metadata", "name"))
-            if isinstance(name, str) and name in claims:
-                path = ("spec", "volumeClaimTemplates", str(at), "metadata", "name")
-                yield Operation("replace", path, value=claims[name])
 
 
 def _job(job: Object) -> Iterator[Operation]:
@@ -311,8 +267,6 @@ _SERVICE_ACCOUNT = "kubernetes.io/service-account.name"
 @dataclass(frozen=True, slots=True)
 class KubernetesPlugin:
     """Removes fields of the old cluster, whites out resources that the new one creates, and rewrites by its options."""
-
-    only_reads: ClassVar = True
 
     name: str = NAME
 

@@ -11,15 +11,13 @@ from posixpath import dirname, join
 
 from krm_merge.limits import CopiedInAll, Copies
 from krm_merge.text import KeysOf, Object, copied
-from krm_merge.transform.engine.locations import Tracked
+from krm_merge.transform.engine.locations import ABSENT, Tracked
 from krm_merge.transform.engine.settle import (
     Ignored,
     Proposal,
     RefusedOperationsError,
     Settlement,
-    run_on_copy,
     settle,
-    units,
     with_values,
 )
 from krm_merge.transform.plugins.process import Secrets
@@ -30,7 +28,6 @@ from krm_merge.transform.protocol import (
     PluginOperation,
     Response,
     flaw_of_value,
-    only_reads,
 )
 
 
@@ -138,7 +135,7 @@ class Runner:
             if outcome.whiteouts:
                 # Priorities do not matter: any whiteout wins (T5).
                 winner = outcome.whiteouts[0].plugin
-                outcome.settlement = _drop_loser(resource, proposals, winner, keys_of, copies)
+                outcome.settlement.ignored += _of_whiteout(resource, proposals, winner, keys_of)
             else:
                 outcome.settlement = settle(resource, proposals, keys_of, copies)
         except RefusedOperationsError as error:
@@ -150,19 +147,16 @@ class Runner:
         return outcome
 
     def _response(self, plugin: Plugin, resource: Object) -> Response:
-        argument = resource if only_reads(plugin) else copied(resource)
+        argument = copied(resource)
         assert isinstance(argument, dict)
         try:
             # T1: each has a copy of its own, of the options too.
-            response: object = plugin.run(argument, dict(self.options))
+            return plugin.run(argument, dict(self.options))
         except PluginError:
             raise
         except (Exception, SystemExit) as error:
             # Third-party code: report any exception as an error of the plugin.
             raise PluginError(f"{type(error).__name__}: {error}") from error
-        if not isinstance(response, Response):
-            raise PluginError(f"answered with a {type(response).__name__}; a Response is expected")
-        return response
 
 
 def _too_deep(settlement: Settlement, resource: Object) -> Iterator[Failure]:
@@ -173,29 +167,13 @@ def _too_deep(settlement: Settlement, resource: Object) -> Iterator[Failure]:
         yield Failure(names, f"makes a resource that {flaw}")
 
 
-def _drop_loser(
-    resource: Object, proposals: Sequence[Proposal], winner: str, keys_of: KeysOf, copies: Copies
-) -> Settlement:
-    """The ignored changes of plugins to a resource that another plugin whites out."""
-    settlement, original = Settlement(resource), Tracked(resource, keys_of)
+def _of_whiteout(resource: Object, proposals: Sequence[Proposal], winner: str, keys_of: KeysOf) -> Iterator[Ignored]:
+    """The changes that plugins proposed for a resource that another one whites out; they are not carried out."""
+    original = Tracked(resource, keys_of)
     for proposal in proposals:
-        try:
-            steps, _, skipped = run_on_copy(proposal, resource, keys_of, copies)
-        except RefusedOperationsError:
-            # The operations are not applied, so their errors are ignored. They are still reported (T5).
-            settlement.ignored += (
-                Ignored(PluginOperation(proposal.plugin, operation), winner, "whiteout")
-                for patch in proposal.patches
-                for operation in patch.operations
-                if operation.kind != "test"
-            )
-            continue
-        settlement.skipped += skipped
-        for number, unit in enumerate(units(steps)):
-            for effect in (steps[at].effect for at in unit):
-                if effect.changes:  # a test, or a removal of nothing, is no loss
-                    ignored = Ignored(
-                        PluginOperation(proposal.plugin, effect.operation), winner, "whiteout", unit=number
-                    )
-                    settlement.ignored.append(with_values(ignored, effect.places[0], original, original))
-    return settlement
+        for operation in (operation for patch in proposal.patches for operation in patch.operations):
+            at = original.whereabouts(operation.path)
+            is_nothing = operation.kind == "remove" and original.at(at) is ABSENT
+            if operation.kind != "test" and not is_nothing:
+                ignored = Ignored(PluginOperation(proposal.plugin, operation), winner, "whiteout")
+                yield with_values(ignored, at, original, original)

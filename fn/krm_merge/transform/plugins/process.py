@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import IO, ClassVar, Final
+from typing import IO, Final
 
 from krm_merge import interrupts
 from krm_merge.posix import require_process_groups
@@ -232,7 +232,6 @@ class Executable:
     time_limit: float = TIME_LIMIT
     output_limit: int = OUTPUT_LIMIT
     memory_limit: int = MEMORY_LIMIT
-    only_reads: ClassVar = True
     _metadata: Metadata | None = None
     _broken: PluginError | None = None
 

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 from krm_merge.krm import Target, TargetNames, Targets
 from krm_merge.safe_text import quoted
@@ -26,8 +26,6 @@ class TargetedPatch:
 @dataclass(frozen=True, slots=True)
 class InlinePlugin:
     """Named patches."""
-
-    only_reads: ClassVar = True
 
     name: str
     patches: tuple[TargetedPatch, ...]
