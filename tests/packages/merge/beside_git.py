@@ -312,6 +312,9 @@ def _leaves(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterator[F
         if any(".".join(place[1][:end]) in whole for end in range(1, len(place[1]) + 1)):
             continue
         before, theirs, ours, now = (side.leaves.get(place) for side in four)
+        if any(value in side.shared for side in read for value in (before, theirs, ours)):
+            # V9: an alias is as it is written, and what an anchor got is there once.
+            continue
         expected = ours if before == theirs or theirs == ours else theirs if before == ours else now
         if now != expected:
             detail = f"{place[0][1]} {'.'.join(place[1])}: {before} {theirs} {ours} -> {now}"
