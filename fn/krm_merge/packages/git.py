@@ -236,9 +236,7 @@ class GitRepositories:
     def _tree(self, repository: str, directory: str, commit: str) -> Tree:
         _check_address(repository)
         if not _COMMIT.fullmatch(commit):
-            raise PackageError(
-                f"{quoted(commit) or 'an empty string'} is not a commit; correct upstreamLock.git.commit in the Kptfile"
-            )
+            raise PackageError(f"{quoted(commit) or 'an empty string'} is not a commit")
         with self._open(repository) as store, _package_errors():
             self._fetch(store, repository, commit)
             return self._read(store, repository, directory, commit)

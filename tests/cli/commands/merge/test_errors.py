@@ -53,8 +53,8 @@ class TestKptfile:
         ("old", "new", "phrases"),
         [
             ("commit: {v1}", f"commit: {ABSENT}", ["has no commit " + ABSENT, "upstreamLock in"]),
-            ("commit: {v1}", "commit: v1", ["v1 is not a commit; correct upstreamLock.git.commit"]),
-            ("commit: {v1}", "commit:", ["an empty string is not a commit; correct upstreamLock.git.commit"]),
+            ("commit: {v1}", "commit: v1", ["v1 is not a commit; upstreamLock in "]),
+            ("commit: {v1}", "commit:", ["an empty string is not a commit; upstreamLock in "]),
             ("repo: {repo}", "repo: {tmp}/none", ["{tmp}/none cannot be reached", "correct git.repo in the Kptfile"]),
             ("repo: {repo}", "repo: {closed}/x.git", ["{closed}/x.git cannot be reached", "onnect"]),
             (
