@@ -5,9 +5,10 @@ Source: crane's internal/file, 2022.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from posixpath import dirname, join
+from typing import Literal
 
 from krm_merge.limits import CopiedInAll, Copies
 from krm_merge.text import KeysOf, Object, copied
@@ -31,32 +32,8 @@ from krm_merge.transform.protocol import (
 )
 
 
-def transform_path(path: str) -> str:
-    """The JSON patch of the accepted operations."""
-    return _beside(path, "transform-")
-
-
-def whiteout_path(path: str) -> str:
-    """An empty file: the resource is not applied."""
-    return _beside(path, ".wh.")
-
-
-def ignored_path(path: str) -> str:
-    """The operations that were ignored, with their plugins."""
-    return _beside(path, "ignored-")
-
-
-def new_path(path: str) -> str:
-    """A new resource of plugins; the versions of crane that have this directory do not write it."""
-    return _beside(path, "new-")
-
-
-def ignored_operations(operations: Iterable[PluginOperation]) -> list[Object]:
-    """The format in which crane writes them."""
-    return [{"PluginName": item.plugin, "Operation": item.operation.to_value()} for item in operations]
-
-
-def _beside(path: str, prefix: str) -> str:
+def crane_file(path: str, prefix: Literal["transform-", ".wh.", "ignored-", "new-"]) -> str:
+    """The file for that of a resource: its JSON patch, a whiteout, ignored changes, or a new resource."""
     return join(dirname(path), prefix + path[len(dirname(path)) :].lstrip("/"))
 
 

@@ -49,7 +49,7 @@ from krm_merge.startup import group_by_key, replace, split_names
 from krm_merge.text import Object, from_value, written
 from krm_merge.transform.plugins.sources import VARIABLE, PluginDirectory
 from krm_merge.transform.protocol import Metadata, WithOptions, metadata_of
-from krm_merge.transform.runner import ignored_operations, ignored_path, new_path, transform_path, whiteout_path
+from krm_merge.transform.runner import crane_file
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class CraneFiles:
         for path, new in added.items():
             texts = "---\n".join(written(resource.root) for _, resource in new)
             self.outcome += [Resource.from_tree(resource.root, path) for _, resource in new]
-            self.files[new_path(path)] = File(texts.encode())
+            self.files[crane_file(path, "new-")] = File(texts.encode())
 
     def write(self, directory: Path, ignored: Path | None) -> None:
         """Writes the files to a new directory, the ignored ones to another if there is one. Raises PackageError."""
@@ -97,13 +97,15 @@ def crane_files(documents: Mapping[str, Documents], transformer: Transformer) ->
             if settlement.operations:
                 decided.reporter.report_applied(settlement)
             if whiteouts:
-                files.files[whiteout_path(path)] = File(b"")
+                files.files[crane_file(path, ".wh.")] = File(b"")
             else:
                 files.outcome.append(Resource.from_tree(from_value(settlement.value), item.file, item.index))
-                files.files[transform_path(path)] = _json(decided.patch)
+                files.files[crane_file(path, "transform-")] = _json(decided.patch)
             if settlement.ignored:
-                lost = (ignored_change.operation for ignored_change in settlement.ignored)
-                files.ignored[ignored_path(path)] = _json(ignored_operations(lost))
+                lost = [ignored.operation for ignored in settlement.ignored]
+                files.ignored[crane_file(path, "ignored-")] = _json(
+                    [{"PluginName": change.plugin, "Operation": change.operation.to_value()} for change in lost]
+                )
     return files
 
 

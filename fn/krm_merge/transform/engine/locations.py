@@ -48,33 +48,33 @@ def overlap(first: Location, second: Location) -> bool:
 Holder = TypeVar("Holder")
 
 
-class FirstClaims(Generic[Holder]):
-    """Index of the first claimant of each location, with the locations above and below it."""
+class Claims(Generic[Holder]):
+    """Index of the claimants of locations, in their order, with the locations above and below each."""
 
     def __init__(self) -> None:
         """Starts empty."""
         self._count = 0
-        self._at: dict[Location, tuple[int, Holder]] = {}
-        self._under: dict[Location, tuple[int, Holder]] = {}
+        self._at: dict[Location, list[tuple[int, Holder]]] = {}
+        self._under: dict[Location, list[tuple[int, Holder]]] = {}
 
     def add(self, location: Location, holder: Holder) -> None:
-        """Records a claimant of a location, unless it has one."""
+        """Records a claimant of a location."""
         self._count += 1
-        first = (self._count, holder)
-        self._at.setdefault(location, first)
+        claim = (self._count, holder)
+        self._at.setdefault(location, []).append(claim)
         for depth in range(len(location) + 1):
-            self._under.setdefault(location[:depth], first)
+            self._under.setdefault(location[:depth], []).append(claim)
 
-    def overlapping(self, locations: Iterable[Location]) -> tuple[Holder, Location] | None:
+    def overlapping(self, location: Location) -> list[list[tuple[int, Holder]]]:
+        """The numbered claims at a location or below it, and those at each one above it."""
+        above = (self._at.get(location[:depth]) for depth in range(len(location)))
+        return [claims for claims in (self._under.get(location), *above) if claims]
+
+    def first(self, locations: Iterable[Location]) -> tuple[Holder, Location] | None:
         """The first claimant whose location overlaps one of these, and that location."""
-        claim: tuple[int, Holder] | None = None
-        place: Location = ()
-        for location in locations:
-            met = [self._at.get(location[:depth]) for depth in range(len(location))]
-            for first in (self._under.get(location), *met):
-                if first is not None and (claim is None or first[0] < claim[0]):
-                    claim, place = first, location
-        return None if claim is None else (claim[1], place)
+        firsts = ((claims[0], location) for location in locations for claims in self.overlapping(location))
+        claim = min(firsts, key=lambda first: first[0][0], default=None)
+        return None if claim is None else (claim[0][1], claim[1])
 
     def has_around(self, location: Location) -> bool:
         """Whether a location or one above it has a claimant."""

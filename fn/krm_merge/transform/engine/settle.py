@@ -18,8 +18,8 @@ from krm_merge.text import KeysOf, Object, Value
 from krm_merge.transform.engine.locations import (
     ABSENT,
     Absent,
+    Claims,
     Effect,
-    FirstClaims,
     InsertedElement,
     Location,
     Put,
@@ -47,15 +47,16 @@ def units(steps: Sequence[EffectOfOperation]) -> list[list[int]]:
     They do if they share a `test`, or if one reads, writes or creates a location that the other writes or creates.
     """
     united = _United(len(steps))
-    writers, readers = _Places(united), _Places(united)
+    writers: Claims[int] = Claims()
+    readers: Claims[int] = Claims()
     patches: dict[int, int] = {}
     for at, step in enumerate(steps):
         writes = step.effect.places
         read = [location for location, _ in step.effect.reads]
         for location in (*writes, *read):
-            writers.unite(location, at)
+            united.unite_all(writers.overlapping(location), at)
         for location in writes:
-            readers.unite(location, at)
+            united.unite_all(readers.overlapping(location), at)
         for location in writes:
             writers.add(location, at)
         for location in read:
@@ -80,29 +81,13 @@ class _United:
         first, second = sorted((self.lead(first_unit), self.lead(other)))
         self._leaders[second] = first
 
-
-class _Places:
-    """The steps by the locations that they claim."""
-
-    def __init__(self, united: _United) -> None:
-        self._united = united
-        self._at: dict[Location, list[int]] = {}
-        self._under: dict[Location, list[int]] = {}
-
-    def add(self, location: Location, step: int) -> None:
-        self._at.setdefault(location, []).append(step)
-        for depth in range(len(location) + 1):
-            self._under.setdefault(location[:depth], []).append(step)
-
-    def unite(self, location: Location, step: int) -> None:
-        """Joins a step with all steps at a location, below it, or above it."""
-        above = [self._at.get(location[:depth]) for depth in range(len(location))]
-        for others in (self._under.get(location), *above):
-            if others is not None:
-                for other in others:
-                    self._united.unite(other, step)
-                # One step represents all: otherwise many steps at one location would take quadratic time.
-                others[:] = [step]
+    def unite_all(self, groups: list[list[tuple[int, int]]], number: int) -> None:
+        """Joins a number with all numbers in these lists of claims."""
+        for claims in groups:
+            for _, other in claims:
+                self.unite(other, number)
+            # One claim represents all: otherwise many steps at one location would take quadratic time.
+            del claims[1:]
 
 
 Reason: TypeAlias = Literal["priority", "order", "whiteout"]
@@ -265,11 +250,6 @@ def _as_created_parent(effect: Effect, before: Tracked, after: Tracked) -> Effec
     return effect
 
 
-def is_same(first: Value | Absent, other: Value | Absent) -> bool:
-    """Whether two outcomes of a location are the same."""
-    return first is other if first is ABSENT or other is ABSENT else equal(first, other)
-
-
 def with_values(ignored: Ignored, at: Location, original: Tracked, merged: Tracked) -> Ignored:
     """Copy of `ignored` with field path, original value and merged value filled in."""
     where = (original.field_path(at), original.at(at), merged.at(at))
@@ -290,9 +270,9 @@ class _Settling:
         self._keys_of = keys_of
         self._copies = copies
         # The accepted operations by the locations that they wrote, created or relied on.
-        self._writers: FirstClaims[_Claim] = FirstClaims()
-        self._makers: FirstClaims[_Claim] = FirstClaims()
-        self._readers: FirstClaims[_Claim] = FirstClaims()
+        self._writers: Claims[_Claim] = Claims()
+        self._makers: Claims[_Claim] = Claims()
+        self._readers: Claims[_Claim] = Claims()
         self._settlement = Settlement(original)
         self._lost: list[tuple[Ignored, Effect, Location, Outcomes]] = []
 
@@ -308,7 +288,7 @@ class _Settling:
             outcomes = {location: alone.at(location) for effect in effects for location in effect.writes}
             # Where other plugins wrote the same value already.
             same = (at for at, outcome in outcomes.items() if self._is_same(at, outcome))
-            settled = frozenset(at for at in same if self._writers.overlapping((at,)) is not None)
+            settled = frozenset(at for at in same if self._writers.first((at,)) is not None)
             clash = self._clash(effects, outcomes, settled)
             if clash is None:
                 compatible |= dict.fromkeys(unit, settled)
@@ -331,7 +311,7 @@ class _Settling:
         self._settlement.value = self._merged.value
         for ignored, effect, at, outcomes in self._lost:
             if self._has_outcome(effect, outcomes):
-                maker = self._makers.overlapping(effect.places)
+                maker = self._makers.first(effect.places)
                 other = ignored.winner if maker is None else maker[0].plugin
                 self._settlement.agreed.append(Agreed(ignored.operation, other))
             else:
@@ -356,7 +336,7 @@ class _Settling:
         reads = (read for effect in effects for read in effect.reads)
         relied_on = [location for location, value in reads if not self._is_same(location, value)]
         unfit = [location for effect in effects for location in self._unfit(effect)]
-        return self._writers.overlapping((*changed, *relied_on, *unfit)) or self._readers.overlapping(changed)
+        return self._writers.first((*changed, *relied_on, *unfit)) or self._readers.first(changed)
 
     def _unfit(self, effect: Effect) -> list[Location]:
         """The location where other plugins left no suitable parent for an operation: a list for a map, or none."""
@@ -377,12 +357,13 @@ class _Settling:
 
     def _is_moved_from_elsewhere(self, effect: Effect, change: InsertedElement) -> bool:
         """Whether another plugin moved an equal element here: both would count as one."""
-        first = self._writers.overlapping((change.location,)) if effect.operation.kind == "move" else None
+        first = self._writers.first((change.location,)) if effect.operation.kind == "move" else None
         return first is not None and first[0].effect.source not in (None, effect.source)
 
     def _is_same(self, location: Location, outcome: Value | Absent) -> bool:
         """Whether a location has this outcome already."""
-        return is_same(self._merged.at(location), outcome)
+        now = self._merged.at(location)
+        return now is outcome if now is ABSENT or outcome is ABSENT else equal(now, outcome)
 
     def _lose(self, claims: Sequence[_Claim], outcomes: Outcomes, winner: _Claim, at: Location, unit: int) -> None:
         for claim in claims:
@@ -412,5 +393,5 @@ class _Settling:
         parents = map(self._merged.at, effect.created_parents)
         if not settled.issuperset(effect.writes) or not all(isinstance(parent, dict | list) for parent in parents):
             return None
-        first = self._makers.overlapping(effect.places)
+        first = self._makers.first(effect.places)
         return None if first is None else first[0].plugin

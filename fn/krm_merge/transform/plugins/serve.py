@@ -18,18 +18,8 @@ class PluginFaultError(KrmMergeError):
 
     def __init__(self, type_: FaultType, message: str, error: str = "") -> None:
         """`error` is the cause."""
-        super().__init__(message)
-        self.type: FaultType = type_
-        self.message = message
-        self.error = error
-
-    def to_value(self) -> Object:
-        """The JSON form."""
-        return {"type": self.type, "message": self.message, "error": self.error}
-
-    def __str__(self) -> str:
-        """The JSON text."""
-        return json.dumps(self.to_value(), separators=(",", ":"))
+        fields = {"type": type_, "message": message, "error": error}
+        super().__init__(json.dumps(fields, separators=(",", ":")))
 
 
 def serve(
@@ -40,7 +30,7 @@ def serve(
 ) -> int:
     """Answers the request on stdin; returns the exit code. An error is written to stderr, and the exit code is 1."""
     try:
-        answer = _answer(plugin, _request(stdin or sys.stdin.buffer))
+        answer = _answer(plugin, stdin or sys.stdin.buffer)
     except PluginFaultError as fault:
         (stderr or sys.stderr.buffer).write(str(fault).encode() + b"\n")
         return 1
@@ -48,16 +38,11 @@ def serve(
     return 0
 
 
-def _request(source: BinaryIO) -> bytes:
+def _answer(plugin: Plugin, request: BinaryIO) -> bytes:
     try:
-        return source.read()
+        value: Value = json.loads(request.read())
     except OSError as error:
         raise PluginFaultError("PluginInvalidIOError", "stdin cannot be read", str(error)) from None
-
-
-def _answer(plugin: Plugin, request: bytes) -> bytes:
-    try:
-        value: Value = json.loads(request)
     except ValueError as error:
         raise PluginFaultError("PluginInvalidInputError", "the request is not JSON", str(error)) from None
     if not isinstance(value, dict):

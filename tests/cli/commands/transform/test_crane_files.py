@@ -24,7 +24,7 @@ from cli.commands.transform.place import (
     Value,
     replicas,
 )
-from krm_merge.transform.runner import ignored_path, new_path, transform_path, whiteout_path
+from krm_merge.transform.runner import crane_file
 
 
 @pytest.fixture
@@ -183,8 +183,8 @@ def test_what_is_no_resource_any_more_is_refused_there_too(place: Place) -> None
 def test_names_of_files(case: dict[str, str]) -> None:
     """crane's table; the output stands at its own place."""
     names: dict[str, Callable[[str], str]] = {
-        "GetWhiteOutFilePath": whiteout_path,
-        "GetTransformPath": transform_path,
+        "GetWhiteOutFilePath": lambda path: crane_file(path, ".wh."),
+        "GetTransformPath": lambda path: crane_file(path, "transform-"),
         "GetOutputFilePath": str,
     }
     path = names[case["fn"]](relpath(case["path"], case["exportDir"]))
@@ -192,4 +192,4 @@ def test_names_of_files(case: dict[str, str]) -> None:
 
 
 def test_names_of_our_own_files() -> None:
-    assert [ignored_path("a/b.yaml"), new_path("b.yaml")] == ["a/ignored-b.yaml", "new-b.yaml"]
+    assert [crane_file("a/b.yaml", "ignored-"), crane_file("b.yaml", "new-")] == ["a/ignored-b.yaml", "new-b.yaml"]
