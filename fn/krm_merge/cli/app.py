@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import click
@@ -125,23 +124,13 @@ def main(arguments: list[str]) -> int:
             say(f"{standard_output.problem(cause)}; {_so_far(notes)}")
             return FAILED
         except Exception as error:
-            size = None
             if isinstance(error, MemoryError):
                 let_go(error)
-                size = _size_of(arguments)
-            click.echo(internal_error(error, _so_far(notes), size), err=True)
+            click.echo(internal_error(error, _so_far(notes)), err=True)
             return FAILED
         finally:
             interrupts.ignore_further()
     return 0
-
-
-def _size_of(arguments: list[str]) -> int | None:
-    """The bytes in the files and directories that arguments name; None if there are none."""
-    files = (file for name in arguments for file in (Path(name), *Path(name).rglob("*")))
-    with suppress(OSError, ValueError):
-        return sum(file.stat().st_size for file in files if file.is_file()) or None
-    return None
 
 
 def _so_far(notes: list[str]) -> str:

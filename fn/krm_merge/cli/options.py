@@ -153,44 +153,11 @@ _WHOLE = 1000
 """More characters than a first sentence has."""
 
 
-class AtVersion(click.Command):
-    """A command of one `PKG[@REF]`."""
+NAMES_LAST = {"allow_interspersed_args": False}
+"""For commands that git calls with names of files: from the first one on, all are names, whatever they are.
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Says how a version is given where one comes as an argument of its own."""
-        ctx.allow_extra_args = True
-        extra = super().parse_args(ctx, args)
-        if extra and not ctx.resilient_parsing:
-            named = (
-                f": {ctx.params['package']}@{extra[0]}" if len(extra) == 1 and "@" not in ctx.params["package"] else ""
-            )
-            ctx.fail(f"Got unexpected extra argument ({' '.join(extra)}); a version is given as PKG@REF{named}")
-        return extra
-
-
-class NamesLast(click.Command):
-    """A command that git calls with names of files: from the first one on, all of them are names, whatever they are.
-
-    Behind the last name options may follow, as lines of configuration without `--` have them.
-    """
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parses the options in front of the names, the names, and the options behind them."""
-        # Anybody who commits a file chooses its name: `--on-conflict=upstream` must not win a conflict.
-        ctx.allow_interspersed_args = False
-        attempt = click.Context(self, ctx.parent, allow_extra_args=True, resilient_parsing=True)
-        attempt.allow_interspersed_args = False
-        behind = super().parse_args(attempt, list(args))
-        if behind:
-            arguments = [
-                parameter.make_metavar(ctx) for parameter in self.params if isinstance(parameter, click.Argument)
-            ]
-            if not behind[0].startswith("-"):
-                line = f"{ctx.command_path} [OPTIONS] -- {' '.join(arguments)}"
-                ctx.fail(f"Got unexpected extra argument ({behind[0]}); options come before the names: {line}")
-            names = len(args) - len(behind) - len(arguments)
-            args = [*args[:names], *behind, "--", *args[names : names + len(arguments)]]
-        return super().parse_args(ctx, args)
+Anybody who commits a file chooses its name: `--on-conflict=upstream` must not win a conflict.
+"""
 
 
 @frozen

@@ -19,7 +19,6 @@ from krm_merge.cli.options import refuse_missing
 from krm_merge.cli.terminal import conflicts_in, count_of, fit, holds_several, where, width_of
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm import KPTFILE, Result, Results, Severity
-from krm_merge.merge import shorten
 from krm_merge.packages import (
     Changes,
     Directory,
@@ -33,7 +32,7 @@ from krm_merge.packages import (
     reason,
     write_file,
 )
-from krm_merge.report import SIDES, Files, MergeReport, as_json, render_document
+from krm_merge.report import Files, MergeReport, render_document
 from krm_merge.safe_text import json_text, line, quantity, terminal_line
 from krm_merge.startup import group_by_key, replace
 
@@ -169,26 +168,10 @@ def show_results(
         by_file = [result for group in groups.values() for result in group]
         visible = by_file[:most] if all_in else by_file
         for result in visible:
-            _show_result(result, several(result.file))
+            _show_line(severity, _format_place(result, several(result.file)))
         if left := by_file[len(visible) :]:
             where = quantity(len({result.file for result in left}), "file")
             _show_line(severity, f"and {len(left):,} more in {where}; {all_in}")
-
-
-def _show_result(result: Result, names_resource: bool) -> None:
-    """A result on a line; on a terminal too narrow for it, the values of the sides are on lines of their own."""
-    text, width = _format_place(result, names_resource), width_of(sys.stderr)
-    values = [(side, line(shorten(result.tags[side]))) for side in SIDES if side in result.tags]
-    # What follows the values, such as a lost comment, keeps them in the sentence.
-    beginning = text.rpartition(f" ({values[0][0]} ")[0] if values and text.endswith(")") else ""
-    if width is None or len(text) + _LABEL <= width or not beginning:
-        _show_line(result.severity, text)
-        return
-    _show_line(result.severity, beginning)
-    longest = max(len(side) for side, _ in values)
-    for side, value in values:
-        pad = " " * (_LABEL + 2)
-        click.echo(fit(f"{pad}{side:{longest}} {value}", width, len(pad) + longest + 1), err=True)
 
 
 def _show_line(severity: Severity, text: str) -> None:
@@ -333,19 +316,6 @@ def write_reports(report: Callable[[], MergeReport], files: Iterable[Path]) -> N
             rules = {number: text_of_rule(number) for number in used}
             document = replace(document, rules={number: text for number, text in rules.items() if text})
         write_file(file, File(render_document(document, file.suffix).encode()))
-
-
-@contextmanager
-def errors_as_json(form: str, package: str) -> Iterator[None]:
-    """Prints why something could not be done as a report, too, where a program reads the output."""
-    try:
-        yield
-    except KrmMergeError as error:
-        if form == "json":
-            click.echo(as_json(MergeReport(package, results=[Result("error", str(error))])), nl=False)
-            # Not once more, in the form of other commands.
-            click.get_current_context().meta[JSON_ERRORS] = False
-        raise
 
 
 in_terminal = click.option("--terminal", "in_terminal", is_flag=True, help="Ask one by one, like git add -p.")

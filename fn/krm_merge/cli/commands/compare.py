@@ -13,7 +13,6 @@ from krm_merge.cli.options import named_package, refuse_missing
 from krm_merge.cli.output import (
     COLORS,
     STDIN,
-    errors_as_json,
     package_to_look_at,
     print_json,
     show_patch,
@@ -72,17 +71,16 @@ def diff_command(places: tuple[Path, ...], exit_code: bool, form: str, reports: 
         name, places = str(places[0]), (places[1], places[4])
     if len(places) > 2:
         raise click.UsageError("give two versions, each a directory or a file, or one package")
-    with errors_as_json(form, str(places[-1])):
-        if len(places) == 1:
-            before, after, names = read_package_versions(str(places[0]))
-        else:
-            (before, after), names = _read(places[0], places[1], name), (str(places[0]), str(places[1]))
-        report = _report(before, after, names, name)
-        if len(places) == 1:
-            # kpt wrote the layout.
-            records = [record for record in report.records if record.rule != "W1"]
-            report = replace(report, records=records, files=report.files if records else Files())
-        write_reports(lambda: report, reports)
+    if len(places) == 1:
+        before, after, names = read_package_versions(str(places[0]))
+    else:
+        (before, after), names = _read(places[0], places[1], name), (str(places[0]), str(places[1]))
+    report = _report(before, after, names, name)
+    if len(places) == 1:
+        # kpt wrote the layout.
+        records = [record for record in report.records if record.rule != "W1"]
+        report = replace(report, records=records, files=report.files if records else Files())
+    write_reports(lambda: report, reports)
     if form == "json":
         click.echo(as_json(report), nl=False)
     else:
@@ -119,7 +117,7 @@ def _read(first: Path, second: Path, name: str) -> tuple[Tree, Tree]:
     return before, after
 
 
-@click.command("compare", cls=options.AtVersion)
+@click.command("compare")
 @click.argument("package", metavar="PKG[@REF]", default=".")
 @click.option("--strategy", type=click.Choice(STRATEGIES), help="How to take changes; by default as in the Kptfile.")
 @options.allow_address

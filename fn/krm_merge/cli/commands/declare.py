@@ -19,7 +19,6 @@ from krm_merge.cli import options as common
 from krm_merge.cli.commands.merge import refuse_uncommitted
 from krm_merge.cli.commands.settings import chosen_program, program_options, render_command
 from krm_merge.cli.output import (
-    errors_as_json,
     opened_package,
     package_to_look_at,
     print_json,
@@ -146,27 +145,26 @@ def why_command(package: Path, place: str, form: str) -> None:
     Example:  krm-merge why web
               krm-merge why web deployment.yaml:spec.replicas
     """
-    with errors_as_json(form, str(package)):
-        local = package_to_look_at(package)
-        file, colon, field = place.partition(":")
-        if file and file not in local:
-            raise PackageError(f"{package / file}: there is no such file")
-        try:
-            below = parse_path(field) if colon else ()
-        except ValueError as error:
-            raise click.UsageError(str(error)) from None
-        kptfile = KptfileText(local[KPTFILE].data, str(package / KPTFILE)) if KPTFILE in local else None
-        original = _fetched(local, package) if kptfile is not None and kptfile.lock is not None else {}
-        history, is_whole = line_history(package), not file and form == "text"
-        own_version = PackageVersion("local", local)
-        fields_of_files = field_origins(
-            own_version, original, history, lambda path: not file or path == file, dates_upstream=not is_whole
-        )
-        origins = [origin for origin in fields_of_files if covers(below, origin.path)]
-        unreadable = {path: why.reason for path, why in own_version.unreadable.items() if why.broken}
-        if not origins and place:
-            problem = unreadable.get(file, f"no resource in it has a field {field}")
-            raise PackageError(f"{package / file}: {problem}")
+    local = package_to_look_at(package)
+    file, colon, field = place.partition(":")
+    if file and file not in local:
+        raise PackageError(f"{package / file}: there is no such file")
+    try:
+        below = parse_path(field) if colon else ()
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    kptfile = KptfileText(local[KPTFILE].data, str(package / KPTFILE)) if KPTFILE in local else None
+    original = _fetched(local, package) if kptfile is not None and kptfile.lock is not None else {}
+    history, is_whole = line_history(package), not file and form == "text"
+    own_version = PackageVersion("local", local)
+    fields_of_files = field_origins(
+        own_version, original, history, lambda path: not file or path == file, dates_upstream=not is_whole
+    )
+    origins = [origin for origin in fields_of_files if covers(below, origin.path)]
+    unreadable = {path: why.reason for path, why in own_version.unreadable.items() if why.broken}
+    if not origins and place:
+        problem = unreadable.get(file, f"no resource in it has a field {field}")
+        raise PackageError(f"{package / file}: {problem}")
     if form == "json":
         fields: list[Value] = [origin.to_value() for origin in origins]
         print_json({"package": str(package), "fields": fields})

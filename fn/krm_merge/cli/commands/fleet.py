@@ -301,20 +301,16 @@ def _show_events(events: Iterable[Published]) -> Counter[str]:
     return counts
 
 
-def _withdrawal_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of commands that end pull requests."""
-    for option in (
-        options_as(RequestOptions),
-        forge_options.forge_apis,
-        forge_options.forge_kinds,
-        forge_options.pace,
-        click.option("--dry-run", is_flag=True, help="Show what would be closed or reverted, and change nothing."),
-        click.option("--comment", default="", metavar="TEXT", help="A comment for the pull requests that says why."),
-        ONLY,
-        DIRECTORY,
-    ):
-        command = option(command)
-    return command
+_withdrawal_options = options.combined(
+    DIRECTORY,
+    ONLY,
+    click.option("--comment", default="", metavar="TEXT", help="A comment for the pull requests that says why."),
+    click.option("--dry-run", is_flag=True, help="Show what would be closed or reverted, and change nothing."),
+    forge_options.pace,
+    forge_options.forge_kinds,
+    forge_options.forge_apis,
+    options_as(RequestOptions),
+)
 
 
 @fleet_command.command("close")

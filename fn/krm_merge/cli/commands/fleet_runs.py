@@ -130,15 +130,14 @@ class TargetSource:
 
 @fleet_command.command("init")
 @DIRECTORY
-@click.argument("more_packages", metavar="", nargs=-1)
 @click.option("--upstream", metavar="REPO[/DIRECTORY]", required=True, help="The upstream that packages follow.")
 @click.option("--to", "ref", metavar="REF", required=True, help="The version to update to: tag, branch or commit.")
 @click.option("--from", "version", metavar="REF", default="", help="Only packages that are at this version.")
 @click.option(
     "--packages",
-    metavar="GLOB...",
+    metavar="GLOB",
     multiple=True,
-    help="Directories of a working tree; all packages in them that follow the upstream.",
+    help="Directories of a working tree; all packages in them that follow the upstream. Repeatable.",
 )
 @click.option(
     "--repositories", metavar="FILE|-", help="A file with the address of one repository per line; - is stdin."
@@ -156,7 +155,6 @@ class TargetSource:
 @options_as(TargetSource)
 def init(
     directory: Path,
-    more_packages: tuple[str, ...],
     upstream: str,
     ref: str,
     version: str,
@@ -171,8 +169,6 @@ def init(
     Example:  krm-merge fleet init web-v2 --to v2 --packages 'teams/*' \\
                 --upstream https://git.example.com/packages/web
     """
-    if more_packages and not options.packages:
-        raise click.UsageError(f"unexpected argument {more_packages[0]}; directories of packages come with --packages")
     if [bool(options.packages), options.repositories is not None, options.host is not None].count(True) != 1:
         raise click.UsageError("say where the packages are: with --packages, --repositories or --host")
     if (options.host is None) != (options.owner is None):
@@ -188,15 +184,14 @@ def init(
             {"topic": options.topic} if options.topic else {}
         )
     else:
-        patterns = [*options.packages, *more_packages]
-        directories = _matching(patterns)
+        directories = _matching(options.packages)
         tree = working_tree_of(directories)
         targets, problems = targets_in(tree, directories, source, version)
         for problem in problems[:_MOST_LINES]:
             say(f"left out: {problem}", on_stdout=False)
         if len(problems) > _MOST_LINES:
             say(f"left out: {len(problems) - _MOST_LINES:,} more that cannot be read", on_stdout=False)
-        selection |= {"workingTree": os.path.relpath(tree, directory.resolve()), "packages": patterns}
+        selection |= {"workingTree": os.path.relpath(tree, directory.resolve()), "packages": [*options.packages]}
     if not targets:
         at = f" and is at {version}" if version else ""
         raise PackageError(f"no package there follows {source.repository} {source.directory}{at}")
@@ -204,7 +199,7 @@ def init(
     _summarise_targets(directory, targets)
 
 
-def _matching(patterns: list[str]) -> list[Path]:
+def _matching(patterns: Sequence[str]) -> list[Path]:
     directories: list[Path] = []
     for pattern in patterns:
         matches = [Path(name) for name in sorted(glob(pattern, recursive=True)) if os.path.isdir(name)]

@@ -22,7 +22,7 @@ from krm_merge.startup import replace
 from krm_merge.usecases import MergeChoices, MergeSides, merge_for_git, settled_by
 
 
-@click.command("merge-driver", cls=options.NamesLast)
+@click.command("merge-driver", context_settings=options.NAMES_LAST)
 @click.argument("base", type=options.PATH)
 @click.argument("ours", type=options.PATH)
 @click.argument("theirs", type=options.PATH)
@@ -85,7 +85,7 @@ def merge_driver_command(
         sys.exit(1)
 
 
-@click.command("mergetool", cls=options.NamesLast)
+@click.command("mergetool", context_settings=options.NAMES_LAST)
 @click.argument("base", type=options.PATH)
 @click.argument("local", type=options.PATH)
 @click.argument("remote", type=options.PATH)

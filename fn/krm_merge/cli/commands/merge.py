@@ -29,7 +29,6 @@ from krm_merge.cli.output import (
     STDIN,
     STDOUT,
     command_of,
-    errors_as_json,
     opened_journal,
     say,
     show_conflicts_left,
@@ -159,10 +158,9 @@ def _update_of_several(
 @time_limited()
 def _update(place: Path, ref: str, how: UpdateOptions, permissions: Permissions, options: MergeOptions) -> int:
     """Updates one package, and returns the exit code. Raises KrmMergeError."""
-    with errors_as_json(options.form, str(place)):
-        refuse_missing(place)
-        choices = options.choices()
-    with errors_as_json(options.form, str(place)), opened_journal(place, only_looks=how.dry_run) as journal:
+    refuse_missing(place)
+    choices = options.choices()
+    with opened_journal(place, only_looks=how.dry_run) as journal:
         # What was just completed is not committed yet.
         if not permissions.allow_dirty and not how.dry_run and journal.recovered != "completed":
             refuse_uncommitted(place)
@@ -306,9 +304,8 @@ def merge_command(
         raise click.UsageError("-o - writes one merged file; nothing else can be written to stdout with it")
     if places.count(STDIN) > 1 or (in_place and local == STDIN):
         raise click.UsageError("only one file can be -, and not the one to be written in place")
-    with errors_as_json(options.form, str(local)):
-        choices = options.choices()
-    with errors_as_json(options.form, str(local)), destination(local, target, in_place) as write:
+    choices = options.choices()
+    with destination(local, target, in_place) as write:
         sides = read_sides(places, allow_partial=allow_partial)
         upstream_record = record_upstream(sides, ManifestSource(source, version), is_requested=record)
         choices = choices.obeying(find_policy(sides.local))

@@ -44,11 +44,10 @@ from krm_merge.functions.transform_resources import (
 from krm_merge.krm import Resource, ResourceList, Results
 from krm_merge.limits import CopiedInAll
 from krm_merge.packages import Directory, File, PackageError, write_tree
-from krm_merge.safe_text import quoted
 from krm_merge.startup import group_by_key, replace, split_names
 from krm_merge.text import Object, from_value, written
 from krm_merge.transform.plugins.sources import VARIABLE, PluginDirectory
-from krm_merge.transform.protocol import Metadata, WithOptions, metadata_of
+from krm_merge.transform.protocol import Metadata, metadata_of
 from krm_merge.transform.runner import crane_file
 
 
@@ -161,12 +160,6 @@ class RunOptions(EditOptions):
 )
 @_skip_plugins
 @click.option("--optional-flags", default="", metavar="JSON", help="Options for every plugin, as a JSON object.")
-@click.option(
-    "--plugin-flags",
-    multiple=True,
-    metavar="NAME=JSON",
-    help="Options for one plugin, which override those for all. Repeatable.",
-)
 @_plugin_dir
 @click.option("--config", type=common.FILE, help="A TransformResources functionConfig in place of these options.")
 @common.choice_option(
@@ -281,40 +274,15 @@ def _of_flags(
     plugin_priorities: str,
     skip_plugins: str,
     optional_flags: str,
-    plugin_flags: Sequence[str],
     **choices: Any,
 ) -> Transformation | None:
     """The run that the flags describe; what is wrong is reported."""
     try:
         flags = options_of_crane(optional_flags)
-        plugin_options = options_by_plugin(plugin_flags)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    plugins = all_plugins(directory)
-    names = [plugin.name for plugin in plugins]
-    if unknown := [name for name in plugin_options if name not in names]:
-        raise click.UsageError(
-            f"--plugin-flags names {unknown[0]}, but no plugin has that name; choose from {', '.join(names)}"
-        )
-    with_options = [WithOptions(p, plugin_options[p.name]) if p.name in plugin_options else p for p in plugins]
     chosen = TransformSettings(split_names(plugin_priorities), split_names(skip_plugins), flags, **choices)
-    return transformation(with_options, chosen, results, ("", "--plugin-priorities", "--skip-plugins"))
-
-
-def options_by_plugin(texts: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Options by plugin, from `NAME=JSON`. Raises ValueError."""
-    options: dict[str, dict[str, str]] = {}
-    for text in texts:
-        name, sign, flags = text.partition("=")
-        if not sign or not name.strip():
-            raise ValueError(f"--plugin-flags {quoted(text)}: NAME=JSON is expected")
-        if name.strip() in options:
-            raise ValueError(f"--plugin-flags: duplicate plugin {name.strip()}")
-        try:
-            options[name.strip()] = options_of_crane(flags)
-        except ValueError as error:
-            raise ValueError(f"--plugin-flags {name.strip()}: {error}") from None
-    return options
+    return transformation(all_plugins(directory), chosen, results, ("", "--plugin-priorities", "--skip-plugins"))
 
 
 def _crane_files(documents: Mapping[str, Documents], run: Transformation, results: Results) -> CraneFiles:

@@ -290,7 +290,7 @@ class TestResourcesTwice:
         (["update", "--nonsense"], ["--nonsense"]),
         (["update", "--strategy=nonsense"], ["'nonsense' is not one of 'resource-merge'"]),
         (["update", "a", "b"], ["there is no directory b", "a version is given as PKG@REF: a@b"]),
-        (["compare", "a", "b"], ["unexpected extra argument (b)", "a version is given as PKG@REF: a@b"]),
+        (["compare", "a", "b"], ["unexpected extra argument (b)"]),
         (["nonsense"], ["No such command 'nonsense'"]),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -12,7 +11,6 @@ import pytest
 import yaml
 
 from cli.commands.transform.place import FILES, STRIPPED, TABLES, WEB, Place, Value
-from krm_merge.cli.commands.transform import options_by_plugin
 from krm_merge.functions.transform_config import options_of_crane
 from krm_merge.transform import Operation, Response
 from krm_merge.transform.plugins.sources import VARIABLE
@@ -68,16 +66,15 @@ def test_options_before_the_directory(place: Place) -> None:
 # ---- options of plugins ----------------------------------------------------------------------------------------------
 
 
-def test_options_for_all_and_for_one(place: Place) -> None:
-    """Those for one count more; names are in lower case, as crane has them."""
+def test_options_for_all(place: Place) -> None:
+    """Names are in lower case, as crane has them."""
     meta = json.dumps({"requestVersion": ["v1"], "responseVersion": ["v1"]})
     for name in "ab":
         note = f"""[ "$request" = '{{}}' ] || echo "$request" >> {place.directory}/{name}.json"""
         place.program(name, "#!/bin/sh", "request=$(cat)", note, f"echo '{meta}'")
-    flags = """a={"X": "3", "z": "4"}"""
-    place.transform("--optional-flags", '{"X": "1", "Y": "2"}', "--plugin-flags", flags, "-s", "KubernetesPlugin")
+    place.transform("--optional-flags", '{"X": "1", "Y": "2"}', "-s", "KubernetesPlugin")
     extras = [json.loads(place.read(f"{name}.json").splitlines()[0])["extras"] for name in "ab"]
-    assert extras == [{"x": "3", "y": "2", "z": "4"}, {"x": "1", "y": "2"}]
+    assert extras == [{"x": "1", "y": "2"}] * 2
 
 
 FLAG_ERRORS = [
@@ -86,10 +83,6 @@ FLAG_ERRORS = [
     (["--optional-flags", "null"], "a JSON object of strings is expected"),
     (["--optional-flags", '{"a": 1}'], "a JSON object of strings is expected"),
     (["--optional-flags", '{"Ab": "1", "aB": "2"}'], "duplicate optional key ab"),
-    (["--plugin-flags", 'x={"a": "b"}'], "--plugin-flags names x, but no plugin has that name; choose from Kuber"),
-    (["--plugin-flags", "a={"], "--plugin-flags a: no JSON"),
-    (["--plugin-flags", "a={}", "--plugin-flags", "a={}"], "--plugin-flags: duplicate plugin a"),
-    (["--plugin-flags", "a"], "--plugin-flags a: NAME=JSON is expected"),
 ]
 
 
@@ -103,8 +96,6 @@ def test_wrong_options(three: Place, arguments: list[str], says: str) -> None:
 def test_options_that_no_plugin_knows_warn(place: Place) -> None:
     _, err = place.run("pkg", "-q", "--optional-flags", '{"registry-replacment": "a=b"}')
     assert err == "warning no plugin knows the option registry-replacment\n"
-    _, err = place.run("pkg", "-q", "--plugin-flags", 'KubernetesPlugin={"strip": "b"}')
-    assert err == "warning KubernetesPlugin does not know the option strip\n"
 
 
 @dataclass
@@ -127,36 +118,6 @@ def test_options_as_crane_resolves_them(case: Value) -> None:
     whole = WithOptions(plugin, options) if options is not None else plugin
     whole.run({}, case["global"] or {})
     assert plugin.options == case["expect"]
-
-
-SAYS: Final = {
-    "expected format StageName=JSON": "NAME=JSON is expected",
-    "stage name is empty": "NAME=JSON is expected",
-    "invalid JSON": "no JSON",
-    "expected a JSON object": "a JSON object of strings is expected",
-    "duplicate": "duplicate plugin",
-    "duplicate optional key": "duplicate optional key",
-}
-"""How the messages of crane's table are worded here."""
-
-
-@pytest.mark.parametrize("case", FLAGS["parseStageOptionals"], ids=lambda case: " ".join(case["values"])[:40])
-def test_options_as_crane_parses_them(case: Value) -> None:
-    if "expect" in case:
-        assert options_by_plugin(case["values"]) == case["expect"]
-        return
-    with pytest.raises(ValueError, match=re.escape(SAYS[case["errorContains"]])):
-        options_by_plugin(case["values"])
-
-
-@pytest.mark.parametrize("case", FLAGS["validate"]["cases"], ids=lambda case: str(list(case["perStage"] or ())))
-def test_options_as_crane_validates_them(place: Place, case: Value) -> None:
-    for name in set(FLAGS["validate"]["stages"]) - {"KubernetesPlugin"}:
-        place.plugin(name, {})
-    flags = [f"--plugin-flags={name}={json.dumps(options)}" for name, options in (case["perStage"] or {}).items()]
-    _, err = place.transform(*flags, code=0 if case["ok"] else 2)
-    if not case["ok"]:
-        assert "but no plugin has that name" in err
 
 
 @pytest.mark.parametrize("text", ["", "  ", "{}"])
