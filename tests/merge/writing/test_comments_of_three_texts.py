@@ -183,6 +183,7 @@ ROWS = [
         id="added above a dash that has it behind",
     ),
     pytest.param("# m|-", "# m|# m|-", "# m|-", "", "# m|# m|-", id="doubled by upstream"),
+    pytest.param("# o|a: 1", "a: 1", "# l|# o|a: 1", "# l|# o|a: 1", "# l|a: 1", id="removed beside one of local"),
     pytest.param(
         "a: 1|b: 1",
         "a: 1 # m|# m|n: 1|b: 1",

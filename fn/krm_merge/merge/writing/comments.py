@@ -205,11 +205,16 @@ def _merged_lines(
         if part.changed_by == "upstream":
             merged += written[slice(*part.upstream)]
             continue
-        merged += local[slice(*part.local)]
+        own, added = local[slice(*part.local)], written[slice(*part.upstream)]
+        if part.changed_by == "both" and not added:
+            # What upstream removed goes, what local added beside it is kept.
+            gone = before[slice(*part.original)]
+            own = [line for line in own if not line.strip() or line.strip() not in gone]
+        merged += own
         if part.changed_by == "both" and part.original[0] == part.original[1]:
             # What both added is kept.
-            own = ours[slice(*part.local)]
-            merged += [line for line in written[slice(*part.upstream)] if line and line.strip() not in own]
+            known = _bare(own)
+            merged += [line for line in added if line and line.strip() not in known]
     return tuple(merged)
 
 
