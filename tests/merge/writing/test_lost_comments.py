@@ -6,7 +6,7 @@ import pytest
 
 from krm_merge import merge_packages
 from krm_merge.krm import format_path
-from krm_merge.merge.decisions.decision import InputSide
+from krm_merge.merge.decisions.decision import INPUT_SIDES, InputSide
 from krm_merge.merge.writing.comments import lost_comments, placed_comments
 from krm_merge.schema import Secrecy
 from krm_merge.text import MappingNode, Node, read
@@ -19,8 +19,8 @@ def root_of(text: str) -> MappingNode:
 
 
 def documents_of(original: str, upstream: str, local: str) -> dict[InputSide, tuple[Node, str]]:
-    texts: dict[InputSide, str] = {"original": original, "upstream": upstream, "local": local}
-    return {side: (root_of(HEAD + text), HEAD + text) for side, text in texts.items()}
+    texts = zip(INPUT_SIDES, (original, upstream, local), strict=True)
+    return {side: (root_of(HEAD + text), HEAD + text) for side, text in texts}
 
 
 @pytest.mark.parametrize(

@@ -294,8 +294,7 @@ def _leaves(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterator[F
     everywhere = set.intersection(*(set(side.identities) for side in four))
     paths = {place for side in four for place in side.leaves if place[0] in everywhere}
     inside = {(identity, at[:end]) for identity, at in paths for end in range(len(at))}
-    # V3: what one side removed and the other changed is whole or not there at all. V10: an image has its version.
-    # N: of what both narrowed to nothing, one side's is whole.
+    # V3, N: what one side removed, or both narrowed to nothing, is whole or not there. V10: an image has its version.
     whole = {
         warning.message.partition(": ")[0]
         for warning in merged.warnings(path)

@@ -253,6 +253,7 @@ UPSTREAM_IDENTIFIER = "internal.kpt.dev/upstream-identifier"
 """The annotation in which kpt notes group, kind, namespace and name that a resource had upstream (R1)."""
 
 InputSide: TypeAlias = Literal["original", "upstream", "local"]
+INPUT_SIDES: tuple[InputSide, ...] = ("original", "upstream", "local")
 Fate: TypeAlias = Literal["merged", "added", "deleted", "kept"]
 
 
@@ -322,12 +323,8 @@ class ResourceOutcome:
     @property
     def members(self) -> dict[InputSide, Member]:
         """The resource on the sides that have it."""
-        sides: tuple[tuple[InputSide, Member | None], ...] = (
-            ("original", self.original),
-            ("upstream", self.upstream),
-            ("local", self.local),
-        )
-        return {side: member for side, member in sides if member is not None}
+        members = zip(INPUT_SIDES, (self.original, self.upstream, self.local), strict=True)
+        return {side: member for side, member in members if member is not None}
 
     @property
     def roots(self) -> list[MappingNode]:

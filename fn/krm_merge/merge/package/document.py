@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from krm_merge.krm import FieldPath
-from krm_merge.merge.decisions.decision import Decision, InputSide, Member, ResourceOutcome, same
+from krm_merge.merge.decisions.decision import INPUT_SIDES, Decision, Member, ResourceOutcome, same
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.lines.three_way import merge_lines, notes_in
 from krm_merge.merge.values.context import change_word
@@ -197,11 +197,7 @@ def merge_embedded(
         is_upstreams = text.startswith(("{", "[")) and same(read(text), roots[1])
         if is_upstreams:
             return texts[1], decisions
-        sides: dict[InputSide, tuple[Node, str]] = {
-            "original": (roots[0], texts[0]),
-            "upstream": (roots[1], texts[1]),
-            "local": (roots[2], texts[2]),
-        }
+        sides = dict(zip(INPUT_SIDES, zip(roots, texts, strict=True), strict=True))
         return text, [*decisions, *lost_comments(sides, text, decisions, secrecy, path)]
     except (MixedAliasesError, TextError):
         return None

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from krm_merge.krm import FieldPath, Severity
-from krm_merge.merge.decisions.decision import Decision, InputSide, Side
+from krm_merge.merge.decisions.decision import INPUT_SIDES, Decision, InputSide, Side
 from krm_merge.merge.decisions.report import lost_comments_message
 from krm_merge.merge.lines.sequence import matching_blocks, stretches
 from krm_merge.merge.lines.three_way import MERGE_COMMENT, SETTER, comment_lines, comments_in
@@ -254,8 +254,7 @@ def lost_comments(
     field that holds them.
     """
     counts = {side: Counter(comments_in(text_of_side)) for side, (_, text_of_side) in documents.items()}
-    sides: tuple[InputSide, ...] = ("original", "upstream", "local")
-    before, theirs, ours = (counts.get(side, Counter()) for side in sides)
+    before, theirs, ours = (counts.get(side, Counter()) for side in INPUT_SIDES)
     now = Counter(comments_in(text))
     for decision in decisions:
         if decision.discarded_comments is not None:
