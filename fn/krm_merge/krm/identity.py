@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from krm_merge.safe_text import quoted
 from krm_merge.startup import pattern
-from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, Value, field_at, is_null, key_text
+from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, Value, field_at, is_null, key_text, to_value
 
 ElementKey: TypeAlias = tuple[tuple[str, str], ...]
 Step: TypeAlias = "str | int | ElementKey"
@@ -178,7 +178,8 @@ def flaw_of(root: Node) -> str:
     """Why an object is not a Kubernetes resource, or ''."""
     for name in ("apiVersion", "kind"):
         node = field_at(root, name)
-        if not isinstance(node, Scalar) or type(node.canonical) is not str or not node.text:
+        # A text may be tagged as binary.
+        if not isinstance(node, Scalar) or not isinstance(to_value(node), str) or not node.text:
             return "is not a Kubernetes object: apiVersion and kind are expected"
     for path in (("metadata",), ("metadata", "annotations")):
         node = field_at(root, *path)

@@ -110,7 +110,7 @@ def with_every_signal() -> None:
 @contextmanager
 def page(place: Path, *arguments: str, command: str = "resolve") -> Iterator[Served]:
     process = subprocess.Popen(
-        [*COMMAND, command, *arguments, "--no-browser"],
+        [*COMMAND, command, "--no-browser", *arguments],
         cwd=place,
         preexec_fn=with_every_signal,
         stdout=subprocess.PIPE,
@@ -463,7 +463,7 @@ def test_a_file_that_both_added_has_no_base(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text("")
     (tmp_path / "merged.yaml").write_text("<<<<<<< markers\n")
     files = ["base.yaml", "local.yaml", "remote.yaml", "merged.yaml"]
-    done = run(tmp_path, "mergetool", *files, "--terminal", stdin="u\n")
+    done = run(tmp_path, "mergetool", "--terminal", *files, stdin="u\n")
     assert (tmp_path / "merged.yaml").read_text() == deployment("web", 5)
     assert "Their side and our side added this with different values. (V4)" in done.stdout
     assert "  theirs  5\n  ours    2\n" in done.stdout
