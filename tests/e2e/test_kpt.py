@@ -335,8 +335,6 @@ def declaration() -> str:
 
 
 CAT = "    # as it is\n    - exec: cat\n"
-CAT_PLAIN = "    - exec: cat\n"
-CAT_NEW = "    - exec: cat -u # new\n"
 
 
 def place(text: str, path: str) -> str:

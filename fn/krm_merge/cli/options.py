@@ -62,8 +62,6 @@ _WINNERS = ["upstream", "local", "fail"]
 _WINS = "Which side wins if both changed a value; fail makes every conflict an error and changes no file"
 
 on_conflict = choice_option(_WINNERS, "--on-conflict", help=f"{_WINS}.")
-_WITHOUT = "By default as the package's MergePolicy says, else upstream."
-on_conflict_or_policy = click.option("--on-conflict", type=click.Choice(_WINNERS), help=f"{_WINS}. {_WITHOUT}")
 on_conflict_or_markers = click.option(
     "--on-conflict",
     type=click.Choice([*_WINNERS, "markers"]),

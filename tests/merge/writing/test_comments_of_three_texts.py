@@ -185,12 +185,7 @@ ROWS = [
     pytest.param("# m|-", "# m|# m|-", "# m|-", "", "# m|# m|-", id="doubled by upstream"),
     pytest.param("# o|a: 1", "a: 1", "# l|# o|a: 1", "# l|# o|a: 1", "# l|a: 1", id="removed beside one of local"),
     pytest.param(
-        "a: 1|b: 1",
-        "a: 1 # m|# m|n: 1|b: 1",
-        "a: 1|# m|n: 1|b: 1|# m|l: 1",
-        "a: 1|b: 1|# m|l: 1",
-        "a: 1 # m|# m|n: 1|b: 1|# m|l: 1",
-        id="added twice by upstream, once by local elsewhere",
+        "a|b", "a # m|# m|n|b", "a|# m|n|b|# m|l", "a|b|# m|l", "a # m|# m|n|b|# m|l", id="added twice, and elsewhere"
     ),
     pytest.param(
         'a: "x # y" # o', 'a: "x # y" # u', 'a: "x # y"   # o', "", 'a: "x # y"   # u', id="quotes, local's blanks"
@@ -255,3 +250,11 @@ def test_a_head_of_the_file_that_upstream_joins_to_a_new_first_field_is_there_on
     sides = ({"a.yaml": (around + indent(text, pad)).encode()} for text in texts)
     merged = merge_packages(*sides)
     assert merged.files["a.yaml"].decode() == around + indent(f"{head}\n{todo}new: 1\na: 2\n", pad)
+
+
+def test_a_head_of_the_file_stays_where_local_moved_its_field() -> None:
+    """E: upstream's new first field leaves the head to the field that local put first."""
+    image, hosts = "image:\n  name: a\n  tag: b\n", "hosts:\n- a\n- b\n- c\n- d\n"
+    texts = ("# head\n" + image + hosts, "# head\n# new\nn: 1\n" + image + hosts, "# head\n" + hosts + image)
+    merged = merge_packages(*({"a.yaml": text.encode()} for text in texts))
+    assert merged.files["a.yaml"].decode() == f"# head\n{hosts}# new\nn: 1\n{image}"

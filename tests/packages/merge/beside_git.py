@@ -278,8 +278,7 @@ def _renamed_somewhere(sides: Triple) -> str:
     return ""
 
 
-_WHOLE = ("one side changed the image, the other its version", "each side removed what the other kept")
-"""Reasons of conflicts in which one side's value is taken as a whole."""
+_REASONS_TO_TAKE_A_SIDE = ("one side changed the image, the other its version", "each side removed what the other kept")
 
 
 def _leaves(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterator[Failure]:
@@ -298,7 +297,7 @@ def _leaves(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterator[F
     whole = {
         warning.message.partition(": ")[0]
         for warning in merged.warnings(path)
-        if warning.rule in ("F5", "V10") or any(reason in warning.message for reason in _WHOLE)
+        if warning.rule in ("F5", "V10") or any(reason in warning.message for reason in _REASONS_TO_TAKE_A_SIDE)
     }
     git = git_merge(*(side[path] for side in sides))
     if git is not None and merged.files.get(path) == git and _is_right(path, git, read):

@@ -66,10 +66,12 @@ def with_merged_comments(text: str, original: str, upstream: str, local: str, di
     now, before, theirs, ours = (Counter(comment_lines(side)) for side in (merged, original, upstream, local))
     # What would be there more often than on any side, and than with all that both added, is left where local has it.
     doubled = now - (before | theirs | ours | (theirs + ours - before))
-    return _merge_comments(text, original, upstream, local, {*discarded, *doubled}) if doubled else merged
+    return _merge_comments(text, original, upstream, local, {*discarded, *doubled}, doubled) if doubled else merged
 
 
-def _merge_comments(text: str, original: str, upstream: str, local: str, discarded: Collection[str]) -> str:
+def _merge_comments(
+    text: str, original: str, upstream: str, local: str, discarded: Collection[str], doubled: Collection[str] = ()
+) -> str:
     now, before, theirs, ours = map(_places, (text, original, upstream, local))
     by_original, by_upstream = _counterparts(now, before), _counterparts(now, theirs)
     fields, their_fields = _fields(now), dict(zip(map(id, theirs), _fields(theirs), strict=True))
@@ -86,6 +88,9 @@ def _merge_comments(text: str, original: str, upstream: str, local: str, discard
                 above = _merged_lines((), u.above, (), shift, discarded)
             if {*_bare(below)} <= {*_bare(u.below)}:
                 below = _merged_lines((), u.below, (), shift, discarded)
+        elif o is u is None and not is_of_local[at]:
+            # A new line where local moved those around it.
+            above = tuple(line for line in above if line.strip() not in doubled)
         elif o is not None and u is not None:
             above = _merged_lines(o.above, u.above, above, shift, discarded)
             below = _merged_lines(o.below, u.below, below, shift, discarded)

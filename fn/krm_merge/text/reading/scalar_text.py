@@ -15,9 +15,6 @@ from krm_merge.text.reading.layout import (
 from krm_merge.text.reading.nodes import Node, Scalar
 from krm_merge.text.reading.scalars import literal_is_safe, python_value, quoted, scalar_text, type_of
 
-_INDENT = "  "
-
-
 _PROPERTIES = pattern(r"(?:[&!]\S*(?:\s+|\Z))+")
 _NOT_IN_FLOW = pattern(r"[\[\]{},?#]|:(?:\Z|\s)|[-:]\Z")
 _NOT_IN_BLOCK = pattern(r"[-?:](?:\s|\Z)")
