@@ -191,7 +191,8 @@ class _Check:
             new = [key for key in keys if key not in fields[0] and key not in fields[other] and key in fields[side]]
             if not old or len(old) != len(new) or len(old) + len(new) != len(keys):
                 continue
-            if any(key in fields[3] for key in old) or not all(key in fields[3] for key in new):
+            # Of several that went, merging again could not tell which one was renamed.
+            if {key for key in fields[0] if key not in fields[3]} != {*old} or not all(key in fields[3] for key in new):
                 continue
             # In the order in which they are written: lines cannot move what they keep.
             order = [[key for key in fields[at] if key in group] for at, group in ((0, old), (side, new))]

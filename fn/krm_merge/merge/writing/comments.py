@@ -213,8 +213,7 @@ def _merged_lines(
         own, added = local[slice(*part.local)], written[slice(*part.upstream)]
         if part.changed_by == "both" and not added:
             # What upstream removed goes, what local added beside it is kept.
-            gone = before[slice(*part.original)]
-            own = [line for line in own if not line.strip() or line.strip() not in gone]
+            own = [line for line in own if not line.strip() or line.strip() not in before[slice(*part.original)]]
         merged += own
         if part.changed_by == "both" and part.original[0] == part.original[1]:
             # What both added is kept.
