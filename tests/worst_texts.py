@@ -393,8 +393,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     ),
     "text.reading.stream._DIRECTIVE": (Worst("%A"),),
     "text.reading.stream._SEPARATOR": (Worst("---"), Worst("%A\n"), Worst("---\n"), Worst("-")),
-    "transform.kubernetes._SUBDOMAIN": (Worst("a"), Worst("a."), Worst("a-"), Worst("-", "a")),
-    "transform.plugins.process._SURROGATE": (Worst("\\u"), Worst("\\ud8")),
     "transform.protocol._BAD_ESCAPE": (Worst("~0"), Worst("~")),
     "vendored.layout._UNSAFE": LETTERS,
     "vendored.vendorfile._NOT_OF_A_NAME": LETTERS,
