@@ -139,7 +139,9 @@ class _Reader:
                 self._walk(value, (*path, key.value))
         elif isinstance(node, yaml.SequenceNode):
             keys = [key for item in node.value if (key := _element_key(path, item))]
-            self.faults += [f"{'.'.join(path)}: {key} twice" for key, n in Counter(keys).items() if n > 1]
+            # L1: a list with an element that has no key is a plain sequence.
+            counts = Counter(keys if len(keys) == len(node.value) else ())
+            self.faults += [f"{'.'.join(path)}: {key} twice" for key, n in counts.items() if n > 1]
             # The hosts of a certificate are names alone.
             if (
                 path
