@@ -216,7 +216,7 @@ class Secrecy:
 
     def values(self) -> list[Any]:
         """The hidden values of all sides."""
-        return [secret.value for secret in self._found]
+        return [secret.value for secret in self._secrets]
 
     def place(self, path: FieldPath, values: Iterable[Any]) -> FieldPath:
         """A path to hidden values, with the name of the variable where a position leads to it (M6)."""
@@ -228,14 +228,14 @@ class Secrecy:
         return path
 
     @cached_property
-    def _found(self) -> list[_Found]:
+    def _secrets(self) -> list[_Found]:
         """All that is hidden, looked for once."""
         return [secret for root in self._roots for secret in _find_secrets(root, (), self._scope)]
 
     @cached_property
     def _variables(self) -> dict[int, str]:
         """The names of variables by the ids of their values."""
-        return {id(resolved(secret.value)): secret.variable for secret in self._found if secret.variable}
+        return {id(resolved(secret.value)): secret.variable for secret in self._secrets if secret.variable}
 
     def _is_inside(self, place: _Place) -> bool:
         """Whether something around the value hides it that neither the path nor the value itself shows.

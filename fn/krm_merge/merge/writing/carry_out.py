@@ -9,7 +9,7 @@ from functools import partial
 from krm_merge.krm import ID_ANNOTATIONS, KPTFILE, FieldPath, Resource, Results, format_path
 from krm_merge.merge.decisions.decision import Comment, Decision, Edit, Replace, ResourceOutcome, apply
 from krm_merge.merge.values.pipeline import faults
-from krm_merge.merge.writing.comments import with_merged_comments
+from krm_merge.merge.writing.comments import lost_comments, with_merged_comments
 from krm_merge.schema import Redaction, Secrecy
 from krm_merge.startup import pattern
 from krm_merge.text import (
@@ -221,11 +221,9 @@ def merged_text(
 
 def _report_lost_comments(outcome: ResourceOutcome, text: str, redactions: Sequence[Redaction]) -> None:
     """Adds the decisions on comments that are not in the text, once."""
-    # Without a number sign no comment can get lost, and the module need not be imported.
+    # Without a number sign no comment can get lost.
     if not any(source_of(root).has_number_signs for root in outcome.roots):
         return
-    from krm_merge.merge.writing.comments import lost_comments
-
     documents = {side: (member.root, document_text(member.root)) for side, member in outcome.members.items()}
     lost = lost_comments(documents, text, outcome.decisions, Secrecy(outcome.roots, redactions))
     outcome.decisions.extend(decision for decision in lost if decision not in outcome.decisions)
