@@ -200,21 +200,33 @@ print(sorted(set({HEAVY!r}) & set(sys.modules)), [name for name in sys.modules i
     assert imported == "[] []"
 
 
+FOR_GIT = ["merge-driver", "--marker-size", "7", "--", "base/a.yaml", "ours/a.yaml", "theirs/a.yaml", "a.yaml"]
+
+
 @pytest.mark.parametrize(
-    "command",
-    [["merge-driver", "base/a.yaml", "ours/a.yaml", "theirs/a.yaml", "a.yaml"], ["merge", "base", "theirs", "ours"]],
+    ("command", "ours", "code", "unwanted"),
+    [
+        # Git starts the driver for each file that both sides changed.
+        (FOR_GIT, "base", 0, {"click", "hashlib", "pydantic", "rich"}),
+        (FOR_GIT, "ours", 1, {"pydantic", "rich", "krm_merge.resolve.api"}),
+        (["merge", "base", "theirs", "ours"], "base", 0, {"pydantic", "rich"}),
+    ],
+    ids=["for git", "for git, in conflict", "of folders"],
 )
-def test_a_merge_needs_no_models(command: list[str], tmp_path: Path) -> None:
-    """Git starts the driver for each file that both sides changed."""
-    for name in ("base", "ours", "theirs"):
+def test_a_merge_imports_what_it_needs(
+    command: list[str], ours: str, code: int, unwanted: set[str], tmp_path: Path
+) -> None:
+    for name, value in (("base", "base"), ("ours", ours), ("theirs", "theirs")):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n")
-    code = (
-        f"import sys; from krm_merge.__main__ import main; sys.argv[1:] = {command!r}; "
-        "code = main(); print(code, sorted({'pydantic', 'rich'} & sys.modules.keys()))"
+        (tmp_path / name / "a.yaml").write_text(
+            f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  a: {value}\n"
+        )
+    program = (
+        f"import atexit, sys; from krm_merge.__main__ import main; sys.argv[1:] = {command!r}; "
+        f"atexit.register(lambda: print(sorted({unwanted!r} & sys.modules.keys()))); sys.exit(main())"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, encoding="utf-8", check=True)
-    assert done.stdout == "0 []\n"
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, encoding="utf-8")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (code, "[]")
 
 
 def test_a_worker_of_a_fleet_needs_no_models() -> None:

@@ -11,6 +11,7 @@ from krm_merge import TYPE_CHECKING, __version__
 
 if TYPE_CHECKING:
     from krm_merge.krm import Docs
+    from krm_merge.usecases import GitMerge
 
 _COMPLETION = "_KRM_MERGE_COMPLETE"
 """The environment variable by which a shell asks for completions; it then gives no arguments."""
@@ -84,7 +85,8 @@ def _function(argv: list[str]) -> int:
 def _command(argv: list[str]) -> int:
     if argv == ["help"]:
         return _function(["--help"])
-    if _merges_for_git(argv):
+    merge = _merge_for_git(argv)
+    if merge is not None and merge.is_silent:
         return 0
     try:
         from krm_merge.cli.app import main as command
@@ -95,32 +97,33 @@ def _command(argv: list[str]) -> int:
         install = "in a checkout, install them with: pip install '.[cli]'"
         print(f"krm-merge {name} needs the command line tools; {install}", file=sys.stderr)
         return 2
-    return command(argv)
+    return command(argv, merge)
 
 
-def _merges_for_git(argv: list[str]) -> bool:
-    """Whether it made the merge that git asks for by the documented line, without a word; else the command makes it.
+def _merge_for_git(argv: list[str]) -> GitMerge | None:
+    """The merge that git asks for by the documented line, written if it is silent; None where it fails.
 
-    git starts the program for each file, and hardly any has a conflict: the others do without the command line's tools.
+    git starts the program for each file, and hardly any has something for the command to report.
     """
     match argv:
         case ["merge-driver", "--marker-size", size, "--", base, ours, theirs, name] if size.strip("0").isdecimal():
             pass
         case _:
-            return False
+            return None
     from pathlib import Path
 
     from krm_merge.errors import KrmMergeError
     from krm_merge.usecases import MergeChoices, merge_for_git
 
+    choices = MergeChoices.of(None, "smart", None, of_branches=True, otherwise="markers")
     try:
-        choices = MergeChoices.of(None, "smart", None, of_branches=True, otherwise="markers")
-        merge = merge_for_git((Path(base), Path(ours), Path(theirs)), name, choices)
+        merge = merge_for_git((Path(base), Path(ours), Path(theirs)), name, choices, int(size))
         if merge.is_silent:
             merge.write()
+        return merge
     except (KrmMergeError, OSError):
-        return False
-    return merge.is_silent
+        # The command says what it is, as for all commands.
+        return None
 
 
 def _docs() -> Docs:

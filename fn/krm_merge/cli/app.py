@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -19,13 +19,14 @@ from krm_merge.errors import KrmMergeError
 from krm_merge.packages import collect_notes
 from krm_merge.safe_text import internal_error, let_go, lines
 
+if TYPE_CHECKING:
+    from krm_merge.usecases import GitMerge
+
 _SHARED_MODULES = {
     "completion": "reference",
     "config": "settings",
     "diff": "compare",
     "help": "reference",
-    "merge_driver": "git",
-    "mergetool": "git",
     "names": "check",
     "status": "check",
     "update": "merge",
@@ -93,8 +94,8 @@ def app() -> None:
     """Merge Kubernetes configuration: what several people and programs changed, and what was decided."""
 
 
-def main(arguments: list[str]) -> int:
-    """Runs a command and returns its exit code.
+def main(arguments: list[str], done: GitMerge | None = None) -> int:
+    """Runs a command and returns its exit code; `done` is the merge that `merge-driver` reports.
 
     0 done, 1 conflicts that are left or refused, 2 wrong usage, 3 something cannot be read, reached or written, 130
     interrupted.
@@ -102,7 +103,7 @@ def main(arguments: list[str]) -> int:
     color = False if os.environ.get("NO_COLOR") else None
     with collect_notes() as notes, interrupts.as_exceptions():
         try:
-            app.main(arguments, prog_name="krm-merge", standalone_mode=False, color=color)
+            app.main(arguments, prog_name="krm-merge", standalone_mode=False, color=color, obj=done)
             interrupts.ignore_further()
         except click.ClickException as error:
             text = io.StringIO()

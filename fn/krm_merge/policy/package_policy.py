@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -393,6 +392,9 @@ def remember(file: Path, choices: Sequence[Resolution], name: str) -> None:
 
 def _memory_of_file(file: Path, name: str) -> Path:
     """Where choices for a file of the repository are remembered that are not about a resource in it."""
+    # It loads OpenSSL, and hardly any merge for git has such choices.
+    from hashlib import sha256
+
     return file.parent / "files" / f"{sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.yaml"
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from krm_merge.usecases.declaring import DeclaredEdits as DeclaredEdits
     from krm_merge.usecases.declaring import declare as declare
     from krm_merge.usecases.declaring import undeclare as undeclare
+    from krm_merge.usecases.merging import GitMerge as GitMerge
     from krm_merge.usecases.merging import Mergeable as Mergeable
     from krm_merge.usecases.merging import MergeChoices as MergeChoices
     from krm_merge.usecases.merging import MergedPackage as MergedPackage
@@ -38,7 +39,7 @@ __getattr__, __dir__ = lazy_interface(
     {
         "comparing": "compare_with_kpt",
         "declaring": "DeclaredEdits declare undeclare",
-        "merging": "MergeChoices MergeSides Mergeable MergedPackage OnConflictOrMarkers Outcome PackageUpdate "
+        "merging": "GitMerge MergeChoices MergeSides Mergeable MergedPackage OnConflictOrMarkers Outcome PackageUpdate "
         "merge_for_git merge_packages merge_sides settled_by",
         "provenance": "FieldOrigin LineCommit LineHistory ValueSource field_origins line_history local_commit",
     },

@@ -180,6 +180,11 @@ class Outcome:
         return bool(self.results.errors)
 
     @property
+    def is_undisputed(self) -> bool:
+        """Whether nothing is in conflict, so that the result is the same whoever wins."""
+        return all(result.severity == "info" for result in self.results)
+
+    @property
     def leaves_conflicts(self) -> bool:
         """Whether conflicts are left to people: between markers, or in binary files."""
         return bool(self.marked or self.binary)
@@ -351,14 +356,19 @@ def settled_by(choices: Resolutions, records: Iterable[DecisionRecord]) -> list[
 
 
 def merge_sides(sides: Mergeable, choices: MergeChoices, marker_size: int = MARKER_SIZE) -> Outcome:
-    """Merges; with markers twice, and what the two results differ in is marked. Raises KrmMergeError."""
+    """Merges; with markers twice if need be, and what the two results differ in is marked. Raises KrmMergeError."""
+
+    def won_by(side: OnDelete) -> Outcome:
+        # The winner also decides deletions: between markers both ways are shown.
+        outcome = sides.merge(choices.merger_under(choices.policy_won_by(side)))
+        return replace(outcome, policy=choices.policy, has_markers=True)
+
     if choices.on_conflict != "markers":
         return sides.merge(choices.merger_under(choices.policy))
-    # The winner also decides deletions: between markers both ways are shown.
-    ours, theirs = (
-        replace(sides.merge(choices.merger_under(choices.policy_won_by(side))), policy=choices.policy, has_markers=True)
-        for side in ("local", "upstream")
-    )
+    ours = won_by("local")
+    if ours.is_undisputed:
+        return ours
+    theirs = won_by("upstream")
     if ours.is_refused or theirs.is_refused:
         return replace(ours if ours.is_refused else theirs, changes={})
     changes, marked, binary = marked_changes(sides.local, ours.changes, theirs.changes, marker_size)
