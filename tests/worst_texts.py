@@ -38,7 +38,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "packages.models._BAD_ESCAPE": (Worst("%"), Worst("%0")),
     "packages.models._IMAGE": (Worst("a"), Worst("a."), Worst("a-"), Worst("a__a"), Worst("a/"), Worst("a", "a:")),
     "packages.merge.rewrite._COMMENTS": (Worst("#"), Worst("\n"), Worst(" "), Worst("# \n")),
-    "cli.help_pages._RULE": (Worst("R1"),),
     "components.repository._COPIED": (Worst("Synthetic-From: "), Worst(" at 0", "Synthetic-From: a")),
     "components.repository._DIGEST": (
         Worst("Component: "),

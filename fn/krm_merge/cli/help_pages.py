@@ -1,4 +1,4 @@
-"""The screen that lists commands and functions, and the pages of `krm-merge help`. Needs no extra."""
+"""The screen that lists commands and functions, and the rules that `krm-merge help` shows. Needs no extra."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from krm_merge import __version__
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm import Docs
-from krm_merge.startup import frozen, pattern
+from krm_merge.startup import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,52 +19,16 @@ if TYPE_CHECKING:
 
 _PACKAGE = Path(__file__).parent.parent
 _CHECKOUT = _PACKAGE.parent.parent
+PAGES = "https://github.com/krm-merge/krm-merge/tree/main/docs"
 PAGES_WITH_RULES = ("rules.md", "patches.md", "transform.md", "components.md")
-_RULE = pattern(r"[A-Z]|(?:[A-Z]|CR)[0-9]{1,2}")
 _ROW = pattern(r"^\| (?P<number>[A-Z]+[0-9]+) \| (?P<says>.*) \|$", re.MULTILINE)
 _FENCE = pattern(r"^(```|~~~)")
 _HEADING = pattern(r"^(#+) (.*)$")
 _COMMENT = pattern(r"^<!--.*?(?:-->\n*|\Z)", re.MULTILINE | re.DOTALL)
 
 
-@frozen
-class Topic:
-    """A page in docs/, or the section of it with this title."""
-
-    page: str
-    section: str = ""
-
-
-TOPICS = {
-    "start": Topic("guides/update.md"),
-    "conflicts": Topic("guides/conflicts.md"),
-    "rules": Topic("rules.md"),
-    "policy": Topic("command-line.md", "The `MergePolicy` of a package"),
-    "function": Topic("functions/merge-package.md"),
-    "patches": Topic("patches.md"),
-    "plugins": Topic("transform.md"),
-    "components": Topic("components.md"),
-    "fleet": Topic("fleet.md"),
-    "git": Topic("command-line.md", "`krm-merge merge-driver`"),
-    "kpt": Topic("differences-from-kpt.md"),
-    "options": Topic("command-line.md", "Options that several commands have"),
-    "exit-codes": Topic("command-line.md", "Exit codes and output"),
-}
-
-
 class NoPageError(KrmMergeError):
-    """There is no page, or no rule, of this name."""
-
-
-def page_of(topic: Topic) -> str:
-    """The text about a topic, in Markdown. Raises NoPageError where the installation does not have it."""
-    text = _read(topic.page)
-    return _section(text, topic.section) if topic.section else text
-
-
-def is_rule(name: str) -> bool:
-    """Whether this is the number of a rule, such as V4, or the letter of a law, such as G."""
-    return _RULE.fullmatch(name) is not None
+    """No rule has this number, or the installation lacks the page with the rules."""
 
 
 def page_of_rule(number: str) -> str:
@@ -77,7 +41,9 @@ def page_of_rule(number: str) -> str:
         for row in _ROW.finditer(text):
             if row["number"] == number:
                 return f"### {number}. {row['says']}\n"
-    raise NoPageError(f"no rule has the number {number}; krm-merge help rules lists them")
+    raise NoPageError(
+        f"no rule has the number {number}; {PAGES} lists them, and commands explain themselves with --help"
+    )
 
 
 def text_of_rule(number: str) -> str:
@@ -132,8 +98,6 @@ def _section(text: str, title: str) -> str:
             level = len(heading[1])
         if level:
             section.append(line)
-    if not section:
-        raise NoPageError(f"there is no section {title}; install krm-merge again")
     return "\n".join(section).rstrip() + "\n"
 
 
@@ -161,7 +125,7 @@ GROUPS = {
         "check": "Find mistakes in packages before an update or kpt does.",
         "names": "Name functions of pipelines, so that updates recognise them.",
         "completion": "Print the completion script for bash, zsh or fish.",
-        "help": "Show the page of a topic, a rule or a command.",
+        "help": "Show a rule of the merge by its number.",
     },
 }
 """The commands by what they are for, each with its summary."""
@@ -179,7 +143,6 @@ _NARROWEST, _WIDEST = 40, 100
 def overview(width: int | None = None) -> str:
     """The screen, wrapped at `width` columns; by default at the width of the terminal, or 80."""
     columns = max(_NARROWEST, min(width or shutil.get_terminal_size().columns, _WIDEST))
-    topics = f"krm-merge help TOPIC or RULE shows a page: {', '.join(TOPICS)}."
     lines = [
         *_wrap(f"krm-merge {__version__}: updates forked Kubernetes packages and keeps your changes", 0, columns),
         *_wrap("Usage: krm-merge COMMAND [OPTIONS]  (COMMAND --help lists the options)", 7, columns),
@@ -188,7 +151,7 @@ def overview(width: int | None = None) -> str:
     for title, rows in GROUPS.items():
         lines += ["", f"{title}:", *_table(rows, columns)]
     lines += ["", "Functions, by the kind of the functionConfig:", *_table(FUNCTIONS, columns), ""]
-    lines += _wrap(topics, 2, columns)
+    lines += _wrap(f"krm-merge help V4 shows the rule V4 of a result; all pages: {PAGES}", 2, columns)
     return "\n".join(lines) + "\n"
 
 
