@@ -27,6 +27,7 @@ _SHARED_MODULES = {
     "config": "settings",
     "diff": "compare",
     "help": "reference",
+    "mergetool": "resolve",
     "names": "check",
     "status": "check",
     "update": "merge",

@@ -128,28 +128,16 @@ def _below(values: list[Value]) -> Iterator[Value]:
 
 
 def text_of(value: Value) -> str:
-    """A scalar as Go prints it with %v: what patches of kubectl are sorted by."""
+    """A scalar as Go prints it with %v, which patches of kubectl are sorted by; floats from 1e16 have an exponent."""
     match value:
         case bool():
             return "true" if value else "false"
         case None:
             return "<nil>"
         case float():
-            return _go_float(value)
+            return repr(value).removesuffix(".0")
         case _:
             return str(value)
-
-
-def _go_float(value: float) -> str:
-    """%v is the shortest form, with an exponent below 1e-4 and from 1e21."""
-    text = repr(value)
-    mantissa, _, exponent = text.partition("e")
-    if exponent:
-        digits = mantissa.removesuffix(".0")
-        power = int(exponent)
-        if not -4 <= power < 21:
-            return f"{digits}e{'-' if power < 0 else '+'}{abs(power):02}"
-    return format(value, "f").rstrip("0").rstrip(".") if abs(value) >= 1e-4 or value == 0 else text
 
 
 class Shape(Protocol):

@@ -10,7 +10,8 @@ import pytest
 
 from e2e.hosts import git, run
 from e2e.in_process import krm_merge
-from krm_merge.cli.commands import merge_driver, mergetool
+from krm_merge.cli.commands import merge_driver
+from krm_merge.cli.commands import resolve as mergetool
 
 NAMES = (
     *("--help", "-h", "--version", "--on-conflict", "--on-conflict=upstream", "--on-conflict=local.yaml", "upstream"),

@@ -5,9 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-import platform
 import re
-import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -185,16 +183,6 @@ def test_a_failure_reaches_the_outcome(programs: Programs) -> None:
     ]
 
 
-NO_LOADER: Final = b"\x7fELF" + struct.pack(
-    "<12x HHI QQQ I HHHHHH II QQQQQQ 16s",
-    *(2, {"x86_64": 62, "aarch64": 183}.get(platform.machine(), 0), 1),
-    *(0, 64, 0, 0, 64, 56, 1, 0, 0, 0),
-    *(3, 4, 120, 120, 120, 16, 16, 1),
-    b"/no/such/loader\0",
-)
-"""A program that another one must load, and which there is not."""
-
-
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
@@ -202,26 +190,9 @@ NO_LOADER: Final = b"\x7fELF" + struct.pack(
         pytest.param(lambda file: file.mkdir(), "Permission denied", id="directory"),
         pytest.param(lambda file: file.write_text("#!/bin/sh\n"), "Permission denied", id="not-executable"),
         pytest.param(
-            lambda file: write_program(file, b"#! /no/such/shell -e\n"),
-            "its first line names the interpreter '/no/such/shell', which does not exist; name one that is installed, "
-            "by its whole path",
-            id="interpreter",
-        ),
-        pytest.param(
             lambda file: write_program(file, b"#!/bin/sh\r\necho\r\n"),
-            r"its first line names the interpreter '/bin/sh\r', which does not exist; end its lines with LF",
-            id="line-ends",
-        ),
-        pytest.param(
-            lambda file: write_program(file, b"#!/\x1b[2J\n"),
-            r"its first line names the interpreter '/\x1b[2J', which",
-            id="escape-sequence",
-        ),
-        pytest.param(
-            lambda file: write_program(file, NO_LOADER),
-            "the loader of its shared libraries is missing; link it statically, or install what it needs",
-            id="loader",
-            marks=pytest.mark.skipif(NO_LOADER[18:20] == b"\0\0", reason="needs the number of this processor"),
+            "No such file or directory; give it what its first line or its loader names, with LF as line ends",
+            id="interpreter",
         ),
         pytest.param(lambda file: write_program(file, b"\0\0\0\0"), "Exec format error", id="no-program"),
     ],

@@ -21,7 +21,7 @@ from typing import IO, Final
 
 from krm_merge import interrupts
 from krm_merge.posix import require_process_groups
-from krm_merge.safe_text import REDACTED, quoted
+from krm_merge.safe_text import REDACTED
 from krm_merge.schema import hidden_in
 from krm_merge.text import Object, Value
 from krm_merge.transform.protocol import Metadata, Options, PluginError, Response
@@ -101,8 +101,6 @@ TIME_LIMIT: Final = 10.0
 OUTPUT_LIMIT: Final = 16 * 1024 * 1024
 MEMORY_LIMIT: Final = 1 << 30
 """Bytes of memory that each process of a plugin may have."""
-_LONGEST_FIRST_LINE: Final = 256
-"""Bytes in which Linux looks for an interpreter."""
 
 
 @dataclass(slots=True)
@@ -277,19 +275,6 @@ class Executable:
                 bufsize=0,
             )
         except OSError as error:
-            raise PluginError(f"cannot be started: {self._obstacle(error)}") from None
-
-    def _obstacle(self, error: OSError) -> str:
-        """Why the system did not start it. Where a file is missing that is there, what runs it is."""
-        first = ""
-        with suppress(OSError), self.file.open("rb") as opened:
-            first = opened.readline(_LONGEST_FIRST_LINE).decode(errors="replace").rstrip("\n")
-        if not first or not isinstance(error, FileNotFoundError):
-            return error.strerror or str(error)
-        if not first.startswith("#!"):
-            return "the loader of its shared libraries is missing; link it statically, or install what it needs"
-        interpreter = first[2:].lstrip(" \t").replace("\t", " ").partition(" ")[0]
-        remedy = (
-            "end its lines with LF" if interpreter.endswith("\r") else "name one that is installed, by its whole path"
-        )
-        return f"its first line names the interpreter {quoted(interpreter)!r}, which does not exist; {remedy}"
+            is_there = isinstance(error, FileNotFoundError) and self.file.exists()
+            remedy = "; give it what its first line or its loader names, with LF as line ends" if is_there else ""
+            raise PluginError(f"cannot be started: {error.strerror}{remedy}") from None
