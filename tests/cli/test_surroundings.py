@@ -143,7 +143,7 @@ PRINTING = [
     ["--help"],
     ["--version"],
     ["--doc"],
-    ["help", "rules"],
+    ["help", "V4"],
     ["merge", "--help"],
     ["completion", "bash"],
     ["nothing"],

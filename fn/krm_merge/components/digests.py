@@ -1,8 +1,8 @@
 """References to images with a digest, in any file: found, attributed to components, and replaced (rule C5).
 
 In a text the reference is matched whole, as one word. In YAML, JSON included, the digest may have a field of its
-own: `images` of a kustomization, and `registry`, `repository`, `tag`, `digest` and `sha` of Helm values; or an element
-of a list of names and values, such as `env` and `params`. Elsewhere it may have a variable of its own.
+own: `images` of a kustomization, and `registry`, `repository`, `tag`, `digest` and `sha` of Helm values. Elsewhere it
+may have a variable of its own, with which `name@${DIGEST}` names the image.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from krm_merge.components.konflux.model import DIGEST_PATTERN, TAG_PATTERN, is_digest, spellings, tag_of
+from krm_merge.components.konflux.model import DIGEST_PATTERN, TAG_PATTERN, is_digest, spellings
 from krm_merge.krm import Result, Severity
 from krm_merge.merge import image_repository
 from krm_merge.startup import group_by_key
@@ -80,16 +80,11 @@ _ASSIGNMENT = re.compile(
     rb"(?P<quote>[\"']?)(?P<value>[^\s\"'#]+)(?P=quote)[ \t]*(?:#[^\n]*)?\r?$",
     re.MULTILINE,
 )
-_DIGEST_ALONE = re.compile(rf"(?:{_ALGORITHM})?{_HEX}")
-_IMAGE_WORDS = frozenset(("IMAGE", "IMG", "REPOSITORY", "REPO", "NAME", "DIGEST", "SHA", "SHA256"))
-"""Words in names of variables and parameters for the part of an image that they hold."""
-
+_DIGEST_ALONE = re.compile(rf"(?:{_ALGORITHM})?{_HEX}".encode())
 _DETACHED = re.compile(rf"(?:(?P<tag>{TAG_PATTERN})@)?{_ALGORITHM}(?P<hex>{_HEX})")
 _DETACHED_HEX = re.compile(rf"(?P<tag>)(?:{_ALGORITHM})?(?P<hex>{_HEX})")
 _DETACHED_BY_KEY = {"digest": _DETACHED, "tag": _DETACHED, "sha": _DETACHED_HEX}
-_HAS_DETACHED = re.compile(
-    rf"(?:digest|tag|sha|value)[\"']?\s*:\s*[\"']?(?:{TAG_PATTERN}@)?(?:{_ALGORITHM})?{_HEX}".encode()
-)
+_HAS_DETACHED = re.compile(rf"(?:digest|tag|sha)[\"']?\s*:\s*[\"']?(?:{TAG_PATTERN}@)?(?:{_ALGORITHM})?{_HEX}".encode())
 """Whether a file may hold a digest in a YAML field; a cheap test before it is parsed."""
 
 
@@ -105,7 +100,7 @@ def references(data: bytes, repositories: Sequence[str]) -> list[ImageReference]
     if not names or not _ANY_HEX.search(data):
         return []
     breaks = [newline.start() for newline in re.finditer(b"\n", data)]
-    candidates = [*_words(data, names, breaks), *_fields(data, names, breaks), *_assigned(data, names, breaks)]
+    candidates = [*_words(data, names, breaks), *_fields(data, names, breaks), *_variables(data, names, breaks)]
     return sorted({ref.hex_start: ref for ref in candidates}.values(), key=lambda ref: ref.hex_start)
 
 
@@ -148,13 +143,6 @@ def _fields(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Ite
         if (repository := names.get(_image_of(mapping, place))) is not None
         for at, tag, digest in _digests_of(mapping)
     ]
-    digests += (
-        (pair.hex_start, repository, tag_of(pair.image), f"{_ALGORITHM}{pair.digits}")
-        for document in documents
-        for settings in _lists_of_settings(document)
-        for pair in _pairs(settings)
-        if (repository := names.get(image_repository(pair.image))) is not None
-    )
     # Nodes do not count the byte order mark.
     content = text.removeprefix(BOM)
     start, counted = len(data) - len(content.encode()), 0
@@ -209,103 +197,29 @@ def _digests_of(mapping: MappingNode) -> Iterator[tuple[int, str, str]]:
         yield at, tag, f"{_ALGORITHM}{match['hex']}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Setting:
-    """A variable or parameter with its value, and where that ends, in bytes or characters."""
-
-    name: str
-    value: str
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """The name of an image, and the digits of its digest in a setting of its own."""
-
-    image: str
-    digits: str
-    hex_start: int
-
-
-def _pairs(settings: Sequence[_Setting]) -> Iterator[_Pair]:
-    """The settings of digests that belong to the setting of an image: `APP_IMAGE` and `APP_DIGEST`.
-
-    Two belong together if their names differ only in such words, and no third name does.
-    """
-    digests = [setting for setting in settings if _DIGEST_ALONE.fullmatch(setting.value)]
-    images: dict[tuple[str, ...], set[str]] = {}
-    for setting in settings if digests else ():
-        if not _DIGEST_ALONE.fullmatch(setting.value) and _is_of_image(setting.name):
-            images.setdefault(_stem(setting.name), set()).add(setting.value)
-    for setting in digests:
-        beside = images.get(_stem(setting.name), set())
-        if _is_of_image(setting.name) and len(beside) == 1:
-            (image,) = beside
-            if "@" not in image:
-                yield _Pair(image, setting.value[-HEX_LENGTH:], setting.end - HEX_LENGTH)
-
-
-def _words_of(name: str) -> list[str]:
-    return name.upper().replace("-", "_").split("_")
-
-
-def _stem(name: str) -> tuple[str, ...]:
-    """The words of a name without those for the part of an image."""
-    return tuple(word for word in _words_of(name) if word not in _IMAGE_WORDS)
-
-
-def _is_of_image(name: str) -> bool:
-    return not _IMAGE_WORDS.isdisjoint(_words_of(name))
-
-
-def _lists_of_settings(node: Node) -> Iterator[list[_Setting]]:
-    """The elements of each list that have a name and a value, such as `env` and `params`.
-
-    Aliases and anchored values are left out: the same text may belong to another image.
-    """
-    if isinstance(node, SequenceNode):
-        settings: list[_Setting] = []
-        for item in node.items:
-            value = item.get("value") if isinstance(item, MappingNode) else None
-            if isinstance(item, MappingNode) and isinstance(value, Scalar) and value.source and not value.anchor:
-                at = value.source.text.find(value.text, value.start, value.end)
-                if at >= 0 and (name := _text(item, "name")):
-                    settings.append(_Setting(name, value.text, at + len(value.text)))
-            yield from _lists_of_settings(item)
-        yield settings
-    elif isinstance(node, MappingNode):
-        for entry in node.entries:
-            yield from _lists_of_settings(entry.value)
-
-
 _VARIABLE = rb"\$\{?(?P<variable>[A-Za-z_][A-Za-z0-9_]*)"
 _USE = re.compile(b"@" + _VARIABLE)
 
 
-def _assigned(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[ImageReference]:
-    """The digests that have a variable of their own: beside that of the image, or in `FROM name@${DIGEST}`."""
-    settings = [
-        _Setting(match["name"].decode(), match["value"].decode(errors="replace"), match.end("value"))
-        for match in _ASSIGNMENT.finditer(data)
-    ]
-    if not any(_DIGEST_ALONE.fullmatch(setting.value) for setting in settings):
+def _variables(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[ImageReference]:
+    """The digests that have a variable of their own, with which `name@${DIGEST}` names the image."""
+    values = group_by_key((match["name"], match) for match in _ASSIGNMENT.finditer(data))
+    if not any(_DIGEST_ALONE.fullmatch(match["value"]) for matches in values.values() for match in matches):
         return
-    pairs, all_uses = list(_pairs(settings)), Counter(match["variable"].decode() for match in _USE.finditer(data))
-    for variable, uses in group_by_key(
-        (match["variable"].decode(), match) for match in _named(names, _VARIABLE).finditer(data)
-    ).items():
-        images = {image_repository(use["name"].decode()) for use in uses}
-        values = [setting for setting in settings if setting.name == variable]
+    all_uses = Counter(match["variable"] for match in _USE.finditer(data))
+    uses_by_variable = group_by_key((match["variable"], match) for match in _named(names, _VARIABLE).finditer(data))
+    for variable, uses in uses_by_variable.items():
+        repositories = {names[use["name"].decode()] for use in uses}
+        assigned = values.get(variable, ())
         # With several names or values, which of them belong together is unknown.
-        is_alone = len(images) == 1 and len(uses) == all_uses[variable] and len(values) == 1
-        if is_alone and _DIGEST_ALONE.fullmatch(values[0].value):
-            image = f"{uses[0]['name'].decode()}:{(uses[0]['tag'] or b'').decode()}".rstrip(":")
-            pairs.append(_Pair(image, values[0].value[-HEX_LENGTH:], values[0].end - HEX_LENGTH))
-    for pair in pairs:
-        if (repository := names.get(image_repository(pair.image))) is not None:
-            start, line = pair.hex_start, bisect_left(breaks, pair.hex_start) + 1
-            digest = f"{_ALGORITHM}{pair.digits}"
-            yield ImageReference(start, start + HEX_LENGTH, start, repository, tag_of(pair.image), digest, line)
+        if len(repositories) > 1 or len(uses) < all_uses[variable] or len(assigned) != 1:
+            continue
+        value = assigned[0]["value"]
+        if _DIGEST_ALONE.fullmatch(value):
+            start = assigned[0].end("value") - HEX_LENGTH
+            digest = f"{_ALGORITHM}{value[-HEX_LENGTH:].decode()}"
+            tag, line = (uses[0]["tag"] or b"").decode(), bisect_left(breaks, start) + 1
+            yield ImageReference(start, start + HEX_LENGTH, start, repositories.pop(), tag, digest, line)
 
 
 RULE = "C5"

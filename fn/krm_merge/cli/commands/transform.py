@@ -229,7 +229,7 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
 @_skip_plugins
 @common.form
 def list_plugins(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
-    """List the plugins that `krm-merge transform` would run, with their versions.
+    """List the plugins that `krm-merge transform` would run, with their versions and their options.
 
     Example:  krm-merge transform list-plugins --plugin-dir plugins
     """
@@ -239,23 +239,6 @@ def list_plugins(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
         return
     for plugin in plugins:
         say(f"{plugin.name} {plugin.version}".rstrip(), on_stdout=True)
-
-
-@transform_command.command("optionals")
-@_plugin_dir
-@_skip_plugins
-@common.form
-def optionals(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
-    """List the options that plugins know, for --optional-flags.
-
-    Example:  krm-merge transform optionals --plugin-dir plugins
-    """
-    plugins = _metadata(plugin_dir, skip_plugins)
-    if form == "json":
-        print_json([plugin.to_value() for plugin in plugins])
-        return
-    for plugin in plugins:
-        say(f"{plugin.name}:" if plugin.fields else f"{plugin.name}: no options", on_stdout=True)
         for declared in plugin.fields:
             example = f" Example: {declared.example}" if declared.example else ""
             say(f"  {declared.name}: {declared.help}{example}", on_stdout=True)
