@@ -104,9 +104,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "components.konflux.model.is_digest": (Worst("a", "sha256:"),),
     "components.konflux.model.is_tag": (Worst("a"), Worst("-", "a")),
     "components.konflux.model._NOT_IN_LABEL": LETTERS,
-    "components.konflux.reading._DIGEST": (Worst("@sha256:"), Worst(f"@sha256:{HEX[1:]}g")),
     "components.konflux.reading._NO_REVISION": (Worst("a"), Worst("HEAD")),
-    "components.konflux.reading._letters": LETTERS,
     "components.plan.model._CLOSED": (Worst("Closed: "), Worst("C")),
     "components.plan.model._DIGEST": (
         Worst("- `a\n"),

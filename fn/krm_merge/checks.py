@@ -76,9 +76,6 @@ def line_of(root: MappingNode, path: str) -> int:
     return 0 if node.source is None else node.source.text.count("\n", 0, node.start) + 1
 
 
-_REFERENCE = ("apiVersion", "kind", "namespace", "name")
-
-
 def kptfile_problems(tree: Tree) -> Iterator[PackageProblem]:
     """The mistakes in the Kptfile of a package; `tree` holds the package's own files."""
     try:
@@ -109,24 +106,11 @@ def _function_problems(root: MappingNode, path: FieldPath, tree: Tree) -> Iterat
                 f"{place}.name: {names[function.name]} functions have the name {function.name}; rename all but one"
             )
             yield PackageProblem(KPTFILE, message, line_of(root, f"{place}.name"))
-        for field, message in _reference_problems(function, tree):
-            yield PackageProblem(KPTFILE, f"{place}.{field}: {message}", line_of(root, f"{place}.{field}"))
-
-
-def _reference_problems(function: PipelineFunction, tree: Tree) -> Iterator[tuple[str, str]]:
-    """The references of a function that lead nowhere: the field, and what is wrong with it."""
-    node = function.node
-    if not isinstance(node, MappingNode):
-        return
-    config_path, config_ref = node.get("configPath"), node.get("configRef")
-    if config_path is not None and (path := key_text(config_path)):
-        problem = _config_file_problem(path, tree)
-        if problem:
-            yield "configPath", problem
-    if isinstance(config_ref, MappingNode):
-        fields = {field: key_text(value) for field in _REFERENCE if (value := config_ref.get(field)) is not None}
-        if fields.keys() >= {"kind", "name"} and not _holds(tree, fields):
-            yield "configRef", f"the package has no {fields['kind']} {fields['name']}"
+        config = function.node.get("configPath") if isinstance(function.node, MappingNode) else None
+        path_text = "" if config is None else key_text(config)
+        if path_text and (problem := _config_file_problem(path_text, tree)):
+            field = f"{place}.configPath"
+            yield PackageProblem(KPTFILE, f"{field}: {problem}", line_of(root, field))
 
 
 def _config_file_problem(path_text: str, tree: Tree) -> str:
@@ -143,16 +127,6 @@ def _config_file_problem(path_text: str, tree: Tree) -> str:
         return f"{path_text} holds {len(documents)} documents; a functionConfig is one resource"
     flaw = flaw_of(documents[0])
     return f"{path_text} {flaw}" if flaw else ""
-
-
-def _holds(tree: Tree, fields: dict[str, str]) -> bool:
-    """Whether a resource of the package has these values."""
-    for member in PackageVersion("local", tree).members():
-        ref = Resource.from_tree(member.root).ref
-        values = {"apiVersion": ref.api_version, "kind": ref.kind, "name": ref.name, "namespace": ref.namespace}
-        if all(values[field] == value for field, value in fields.items()):
-            return True
-    return False
 
 
 def policy_problems(tree: Tree, policy: PackagePolicy) -> Iterator[PackageProblem]:

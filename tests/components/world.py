@@ -178,7 +178,6 @@ class World:
         branch: str = "",
         event: str = "pull_request",
         outcome: str = "True",
-        manifests: str = "",
     ) -> None:
         """A build that ended, later than all before."""
         self.clock += 1
@@ -193,9 +192,6 @@ class World:
             {"name": "IMAGE_URL", "value": f"{self.registry}/{component}:tag"},
             {"name": "IMAGE_DIGEST", "value": digest(letter)},
         ]
-        if manifests:
-            images = ",".join(f"{self.registry}/{component}@{digest(manifest)}" for manifest in manifests)
-            results.append({"name": "IMAGES", "value": images})
         metadata = {"name": name, "namespace": "team", "labels": labels, "annotations": annotations}
         status = {
             "startTime": f"2024-06-01T00:{self.clock:02}:00Z",

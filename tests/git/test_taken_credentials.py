@@ -7,7 +7,6 @@ import subprocess
 
 import pytest
 
-from krm_merge.fleet.repository import credentials_of
 from krm_merge.git.program import take_credentials
 
 
@@ -38,10 +37,3 @@ def test_git_finds_them_for_their_host_alone() -> None:
 )
 def test_other_addresses_are_kept(url: str) -> None:
     assert take_credentials(url) == url
-
-
-def test_a_token_of_an_enterprise_serves_git_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(os.environ, "GITHUB_API_URL", "https://ghe.corp.test/api/v3")
-    monkeypatch.setitem(os.environ, "GITHUB_TOKEN", "of-enterprise")
-    credentials = credentials_of("https://ghe.corp.test/o/r.git")
-    assert [*credentials.environment.values()] == ["of-enterprise"]

@@ -22,9 +22,8 @@ forge_kinds = click.option(
     "--forge",
     "forges",
     multiple=True,
-    metavar="[HOST=]KIND",
-    help="What a host runs: github, gitlab or forgejo (also for Gitea); without HOST, what hosts of unknown names run. "
-    "`local`, the default for paths, records pull requests beside bare repositories on this machine.",
+    metavar="HOST=KIND",
+    help="What a host runs if its name does not show it: github, gitlab or forgejo (also for Gitea).",
 )
 forge_apis = click.option(
     "--api",

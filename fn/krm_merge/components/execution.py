@@ -328,7 +328,6 @@ class _Run:
             data = contents[entry.name]
             if not is_candidate(path, data):
                 continue
-            self._report_single_architectures(path, data, edit)
             edited = replace_digests(data, edit.repositories, identity, edit.digest, path)
             has_digest = has_digest or bool(edited.replaced) or edit.digest.encode() in data
             has_name = has_name or has_digest or _may_be_of(edit, data)
@@ -349,13 +348,6 @@ class _Run:
         trailers = f"Component: {name}\nImage: {edit.image}\nDigest: {edit.digest}\n{TRAILER}\n"
         message = f"Update {name} to {edit.digest[:19]}\n\n{trailers}"
         return self.git.commit(self.git.store.change_tree(self.git.store.tree(commit), changes), commit, message)
-
-    def _report_single_architectures(self, path: str, data: bytes, edit: DigestEdit) -> None:
-        """Warns of files that name the image of one architecture: they do not run on the others."""
-        for reference in references(data, edit.repositories) if edit.manifests else ():
-            if reference.digest in edit.manifests:
-                message = f"{path}:{reference.line} names {edit.component.name} for one architecture; name the index"
-                self.report("warning", "C5", message)
 
     # ---- the pull request --------------------------------------------------------------------------------------
 

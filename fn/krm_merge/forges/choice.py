@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
-from urllib.parse import urlsplit
 
 from krm_merge.forges.interface import Forge, ForgeError, Pace, host_of
 from krm_merge.forges.local import LocalForge
 from krm_merge.git.program import Token, token_for, variable_of
 
-Kind: TypeAlias = Literal["local", "github", "gitlab", "forgejo"]
+Kind: TypeAlias = Literal["github", "gitlab", "forgejo"]
 _KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 _PUBLIC: Final[Mapping[str, Kind]] = {"github.com": "github", "gitlab.com": "gitlab", "codeberg.org": "forgejo"}
@@ -40,36 +39,28 @@ class NamedHost:
 
 @dataclass(frozen=True, slots=True)
 class ForgeSettings:
-    """The user's settings for forges: `hosts` by name, the kind of all `others` ('': by their names), the pace."""
+    """The user's settings for forges: `hosts` by name, and the pace."""
 
     hosts: Mapping[str, NamedHost] = field(default_factory=dict)
-    others: Kind | Literal[""] = ""
     pace: Pace = field(default_factory=Pace)
 
     @classmethod
     def parse(cls, forges: tuple[str, ...], apis: tuple[str, ...], pace: Pace) -> ForgeSettings:
-        """Parses texts like `HOST=gitlab` or `github`, and like `HOST=https://HOST/gitlab/api/v4`.
-
-        Continuous integration on GitHub and GitLab names its own host in the environment. Raises ForgeError.
-        """
-        hosts = _of_environment()
-        others: Kind | Literal[""] = ""
+        """Parses texts like `HOST=gitlab`, and like `HOST=https://HOST/gitlab/api/v4`. Raises ForgeError."""
+        hosts: dict[str, NamedHost] = {}
         for text in forges:
-            host, _, name = text.rpartition("=")
+            host, equals, name = text.partition("=")
             kind = next((kind for kind in _KINDS if kind == name), None)
-            if kind is None:
-                raise ForgeError(f"--forge {text}: there is no forge {name}; name one of {', '.join(_KINDS)}")
-            if host:
-                hosts[host.lower()] = NamedHost(kind, hosts.get(host.lower(), NamedHost(kind)).api)
-            else:
-                others = kind
+            if not equals or kind is None:
+                raise ForgeError(f"--forge {text}: it must be HOST=KIND, and KIND one of {', '.join(_KINDS)}")
+            hosts[host.lower()] = NamedHost(kind)
         for text in apis:
             host, equals, api = text.partition("=")
             if not equals or "/" in host:
                 raise ForgeError(f"--api {text.partition('?')[0]}: it must be like HOST=https://HOST/api/v4")
             listed = hosts.get(host.lower())
-            hosts[host.lower()] = NamedHost(listed.kind if listed else _kind_of(host.lower(), others), api)
-        return cls(hosts, others, pace)
+            hosts[host.lower()] = NamedHost(listed.kind if listed else _kind_of(host.lower()), api)
+        return cls(hosts, pace)
 
     def token_of(self, host: str) -> Token:
         """The token of a host, for its API and for git.
@@ -100,7 +91,7 @@ class Forges:
 
     def of(self, url: str) -> Forge:
         """The forge of a repository. Raises ForgeError if it is unknown."""
-        host = "" if self._settings.others == "local" or is_local(url) else host_of(url)
+        host = "" if is_local(url) else host_of(url)
         if host and ":" not in url:
             raise ForgeError(f"{url}: there is no such repository here; correct the path, or name a URL")
         if host not in self._clients:
@@ -108,9 +99,7 @@ class Forges:
         return self._clients[host]
 
     def _client(self, host: str) -> Forge:
-        settings = self._settings.hosts.get(host) or NamedHost(_kind_of(host, self._settings.others))
-        if settings.kind == "local":
-            return LocalForge()
+        settings = self._settings.hosts.get(host) or NamedHost(_kind_of(host))
         try:
             from krm_merge.forges.hosted import answers, forgejo, github, gitlab
         except ImportError as error:
@@ -130,28 +119,11 @@ def is_local(url: str) -> bool:
     return url.startswith(("/", "file://", ".")) or Path(url).exists() or Path(f"{url}.git").exists()
 
 
-def _kind_of(host: str, others: Kind | Literal[""]) -> Kind:
+def _kind_of(host: str) -> Kind:
     """The kind of a host by its name. Raises ForgeError if the name does not show it."""
     if public := "github" if host.endswith(".ghe.com") else _PUBLIC.get(host):
         return public
-    by_name = next((kind for beginning, kind in _BEGINNINGS.items() if host.startswith(beginning)), None)
-    if kind := others or by_name:
-        return kind
-    kinds = ", ".join(_VARIABLES)
+    if by_name := next((kind for beginning, kind in _BEGINNINGS.items() if host.startswith(beginning)), None):
+        return by_name
+    kinds = ", ".join(_KINDS)
     raise ForgeError(f"{host}: its name does not show which forge it runs; add --forge {host}=KIND, one of {kinds}")
-
-
-def _of_environment() -> dict[str, NamedHost]:
-    """The hosts in the environment of GitHub Actions and GitLab CI."""
-    hosts: dict[str, NamedHost] = {}
-    if api := os.environ.get("GITHUB_API_URL", ""):
-        host = urlsplit(os.environ.get("GITHUB_SERVER_URL", "")).hostname or _host_of_api(api)
-        hosts[host] = NamedHost("github", api)
-    if api := os.environ.get("CI_API_V4_URL", ""):
-        hosts[os.environ.get("CI_SERVER_HOST", "") or urlsplit(api).hostname or ""] = NamedHost("gitlab", api)
-    return hosts
-
-
-def _host_of_api(api: str) -> str:
-    host = urlsplit(api).hostname or ""
-    return host if api.rstrip("/").endswith("/api/v3") else host.removeprefix("api.")

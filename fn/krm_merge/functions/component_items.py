@@ -13,7 +13,6 @@ from krm_merge.components.konflux.reading import (
     OWN_GROUP,
     UnreadableError,
     items,
-    misspelt,
     read_build,
     read_component,
     read_nudges,
@@ -149,9 +148,6 @@ def _read_item(item: Resource, component_items: ComponentItems, results: Results
                 raise UnreadableError(f"{places} describe the same Component; remove one of them", "metadata.name")
             component_items.components[component.key] = component
             component_items.resources[component.key] = item
-            for path, written in misspelt(value):
-                message = f"{path}: this field is not read; declare dependencies as {written}"
-                warn_of(item, message, "CR1", component.key, results, path)
         case "NudgeConfig" if group in GROUPS:
             component_items.nudges += read_nudges(value)
             component_items.others.setdefault(item.kind, []).append(item)

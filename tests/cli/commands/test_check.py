@@ -48,9 +48,7 @@ def pipeline(*functions: str) -> str:
 def test_a_package_that_is_right(package: Path) -> None:
     (package / "fn.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", encoding="utf-8")
     (package / "Kptfile").write_text(
-        pipeline(
-            "{image: a/b:v1, configPath: ./fn.yaml, name: x}", "{image: a/c, configRef: {kind: ConfigMap, name: a}}"
-        ),
+        pipeline("{image: a/b:v1, configPath: ./fn.yaml, name: x}", "{image: a/c, configPath: ''}"),
         encoding="utf-8",
     )
     markers = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
@@ -113,7 +111,6 @@ def test_files_that_kpt_cannot_read_unless_it_ignores_them(package: Path) -> Non
         (pipeline("{image: a, configPath: /a.yaml}"), "configPath: /a.yaml is outside the package"),
         (pipeline("{image: a, configPath: two.yaml}"), "configPath: two.yaml holds 2 documents"),
         (pipeline("{image: a, configPath: values.yaml}"), "configPath: values.yaml is not a Kubernetes object"),
-        (pipeline("{image: a, configRef: {kind: A, name: b}}"), "configRef: the package has no A b"),
         (pipeline("{image: A B}"), "pipeline.mutators[0]: image is not the name of an image"),
         (pipeline("{image: a, exclude: [{resourceFileRegexp: (}]}"), "not a regular expression"),
         (HEAD + "upstream: {type: generic}\n", "upstream.type is 'generic'"),

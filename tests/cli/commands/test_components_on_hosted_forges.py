@@ -48,11 +48,9 @@ def parent(components: HostedWorld) -> HostedWorld:
 
 
 @pytest.mark.parametrize("server", ["/api/v3"], indirect=True)
-def test_s7_closed_on_an_enterprise(parent: HostedWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """S7, C4: the address of the API is in GITHUB_API_URL."""
+def test_s7_closed_on_an_enterprise(parent: HostedWorld) -> None:
+    """S7, C4."""
     world = parent
-    world.forge_options = ("--pace", "0")
-    monkeypatch.setenv("GITHUB_API_URL", world.server.api)
     world.go_on("parent", "child")
     world.on_server("parent").pulls[0].state = "closed"
     world.go_on("parent", "child")

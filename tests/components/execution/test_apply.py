@@ -74,7 +74,7 @@ OPTION = "--upload-pack=touch {}; git-upload-pack"
 def test_wrong_plans(world: World, field: str, value: Any, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     """C4: nothing in a plan is taken on trust; git is given no name that it would take for something else."""
     # Where addresses that are none were on a forge, git would get them.
-    world.forge_options = ("--forge", "github")
+    world.forge_options = ("--forge", "ext=github")
     mark = world.root / "executed"
     text = yaml.safe_dump(value).replace("{}", str(mark))
     spec: dict[str, Any] = {

@@ -269,16 +269,6 @@ def test_a_branch_that_moved_meanwhile_is_left_alone(parent: World, monkeypatch:
     assert world.pulls("child") == []
 
 
-def test_the_digest_of_one_architecture_is_told(parent: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """C5: what was built is an index; the file names one of its manifests."""
-    world = parent
-    world.commit("child", "main", {"Dockerfile": f"FROM quay.io/o/parent@{digest('a')} AS base\nRUN true\n"})
-    world.build("parent", "parent", "2", 1, manifests="ab")
-    world.plan("parent", "child")
-    assert world.apply() == 0
-    assert "Dockerfile:1 names parent for one architecture; name the index" in capsys.readouterr().err
-
-
 def test_a_pinned_digest_is_left_and_told(parent: World, capsys: pytest.CaptureFixture[str]) -> None:
     """C5: it may be one that somebody chose."""
     world = parent

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from components.konflux.wrong_input import (
     ANNOTATIONS,
-    DEPENDS_ON,
     GOOD,
     MODES,
     SPEC,
@@ -23,7 +22,6 @@ from components.konflux.wrong_input import (
 from components.observations import Observations, run
 from krm_merge.functions import process
 from krm_merge.functions.component_items import read_items
-from krm_merge.krm.identity import format_path
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.text.reading.nodes import MappingNode, from_value
@@ -52,44 +50,6 @@ def test_a_pull_request_may_be_observed_twice() -> None:
     later = change(GOOD["PullRequest parent-7"], ("status", "state"), "closed")
     answer = run([*items_with(), yaml.safe_dump(change(later, ("metadata", "name"), "later"))], "plan")
     assert answer.exit_code == 0
-
-
-SPELLINGS = [
-    ("dependson", True),
-    ("DependsOn", True),
-    ("depends_on", True),
-    ("Depends-On", True),
-    ("depends.on", True),
-    ("dependsOn", False),
-    ("depends-on", False),
-    ("depends on", False),
-    ("dependencies", False),
-]
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("spelling", "is_told"), SPELLINGS)
-def test_misspelt(spelling: str, is_told: bool, mode: str) -> None:
-    """CR1: a field that is not read, but looks as if it were."""
-    component = change(GOOD["Component child"], (*SPEC, spelling), ["parent"])
-    answer = run(items_with(component), mode)
-    assert answer.exit_code == 0
-    results = [result for result in answer.results if result["severity"] == "warning"]
-    assert len(results) == is_told
-    for result in results:
-        assert str(result["message"]).endswith(
-            "this field is not read; declare dependencies as dependsOn, depends-on or depends on"
-        )
-        assert result["field"] == {"path": format_path((*SPEC, spelling))}
-        assert result["tags"] == {"rule": "CR1", "component": "team/child"}
-
-
-def test_misspelt_annotation() -> None:
-    """CR1."""
-    component = change(GOOD["Component child"], (*ANNOTATIONS, "components.krm-merge.dev/dependsOn"), "parent")
-    answer = run(items_with(component), "validate")
-    (message,) = answer.messages("CR1")
-    assert message.endswith(f"declare dependencies as {DEPENDS_ON}")
 
 
 ADMITTED: list[tuple[Object, bool]] = [

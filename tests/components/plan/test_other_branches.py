@@ -100,21 +100,6 @@ def test_a_merge_elsewhere_that_gets_to_the_branch() -> None:
     assert state.step()[0] == ["component-update-parent/child ready parent=1 [create]"]
 
 
-@pytest.mark.parametrize("source", ["", "as a target", "in a list"])
-def test_a_tag_may_be_taken_for_a_branch(source: str) -> None:
-    """C3: nothing distinguishes a tag from a branch, so the remedy is reported, unless it is known to be a branch."""
-    state = parent()
-    state.components["parent"] = replace(state.components["parent"], branch="v1.0")
-    state.push("parent", "1")
-    if source:
-        state.open("parent", "fix", branches=["v1.0"] if source == "in a list" else None)
-        state.edit("parent", 1, target_branch="main" if source == "in a list" else "v1.0")
-    _, findings = state.plan()
-    message = "builds for main trigger nothing: the Component is built from v1.0"
-    doubt = "" if source else "; if that is a tag, remove it from its revision"
-    assert [finding.message for finding in findings] == [message + doubt]
-
-
 LONG = "feature/" + "x" * 80
 
 

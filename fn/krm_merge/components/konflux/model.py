@@ -137,9 +137,8 @@ class Build:
     """A build of a Component. `started` and `completed` are times as text that sorts (RFC 3339, UTC).
 
     `source_branch` is the branch of the pull request, `pull_request` its number, 0 for none; of a push it is the pull
-    request whose merge was pushed. `manifests` are the digests of single architectures that `digest` is the index of.
-    `branch_label` is how a label writes the target branch or its ref, if no other field has it. `tag` is the tag of the
-    image.
+    request whose merge was pushed. `branch_label` is how a label writes the target branch or its ref, if no other field
+    has it. `tag` is the tag of the image.
     """
 
     name: str
@@ -155,7 +154,6 @@ class Build:
     digest: str = ""
     started: str = ""
     completed: str = ""
-    manifests: tuple[str, ...] = ()
     branch_label: str = ""
 
 

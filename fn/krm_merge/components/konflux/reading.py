@@ -7,7 +7,7 @@ Neither Renovate's configuration (CR33) nor `status.build-nudged-by`, which foll
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
@@ -245,7 +245,6 @@ _BUILD = "build.appstudio.redhat.com"
 _HEADS = "refs/heads/"
 _TAG_IN_LABEL = "refs-tags-"
 _NO_REVISION = re.compile(r"HEAD\Z|(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
-_DIGEST = re.compile(r"@(sha256:[0-9a-f]{64})")
 _OUTCOMES: Final[Mapping[str, BuildOutcome]] = {"True": "succeeded", "False": "failed"}
 _PROMOTED = "test.appstudio.openshift.io/lastbuilttime"
 
@@ -282,22 +281,6 @@ def read_component(value: Value) -> Component:
     )
     fields.check()
     return component
-
-
-def misspelt(value: Value) -> Iterator[tuple[str, str]]:
-    """Fields of a Component that look like a misspelt list of dependencies, with the correct spellings."""
-    for place, spellings, written in (
-        (("spec",), DEPENDS_ON, f"{DEPENDS_ON[0]}, {DEPENDS_ON[1]} or {DEPENDS_ON[2]}"),
-        (("metadata", "annotations"), (DEPENDS_ON_ANNOTATION,), DEPENDS_ON_ANNOTATION),
-    ):
-        like, holder = {_letters(name) for name in spellings}, value_at(value, place)
-        for name in holder if isinstance(holder, dict) else ():
-            if name not in spellings and _letters(name) in like:
-                yield format_path((*place, name)), written
-
-
-def _letters(name: str) -> str:
-    return re.sub("[-_. ]", "", name).lower()
 
 
 def _first(texts: Iterable[str]) -> str:
@@ -375,7 +358,6 @@ def read_build(value: Value) -> Build | None:
         digest,
         fields.time("status", "startTime") or fields.time("metadata", "creationTimestamp"),
         fields.time("status", "completionTime"),
-        tuple(manifest for manifest in _DIGEST.findall(result("IMAGES")) if manifest != digest),
         "" if target or label.startswith(_TAG_IN_LABEL) else label,
     )
     fields.check()

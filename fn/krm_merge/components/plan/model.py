@@ -77,15 +77,13 @@ class DigestEdit:
     """A commit that replaces digests of a Component. `replaceable` are the digests before (C5).
 
     Where other Components have images of the same name, `other_digests` are theirs; `tags` belong only to the
-    Component, `other_tags` only to these. `manifests` are digests of its images for single architectures: files that
-    name one are reported.
+    Component, `other_tags` only to these.
     """
 
     component: ComponentKey
     repositories: tuple[str, ...]
     replaceable: tuple[str, ...]
     digest: str
-    manifests: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     other_digests: tuple[str, ...] = ()
     other_tags: tuple[str, ...] = ()

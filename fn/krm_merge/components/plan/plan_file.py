@@ -113,7 +113,6 @@ def _edit(fields: Fields, at: Place) -> DigestEdit:
         tags=fields.texts(*at, "tags") or (),
         other_digests=_digests(fields, *at, "otherDigests"),
         other_tags=fields.texts(*at, "otherTags") or (),
-        manifests=_digests(fields, *at, "manifests"),
     )
 
 

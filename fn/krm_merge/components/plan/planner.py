@@ -130,11 +130,9 @@ def digest_edit(
     component, digest = planning.graph.components[key], desired[key]
     before = (pulls.of_group(group).last, pulls.holders.get(key.name))
     replaceable = {component.digest, *(pull.digest(key) or "" for pull in before if pull)}
-    builds = planning.history.by_component.get(key, ())
-    for build in builds:
+    for build in planning.history.by_component.get(key, ()):
         if is_usable(build) and (build.event == "push" or planning.group(build.source_branch) == group):
             replaceable.add(build.digest)
-    manifests = {manifest for build in builds for manifest in build.manifests}
     tags, others, other_tags = set(component.tags), set[str](), set[str]()
     # C5: digests of another Component are kept, although its image has the same name.
     sharing = planning.sharing(key)
@@ -147,7 +145,6 @@ def digest_edit(
         planning.history.image_names(key),
         tuple(sorted(replaceable - {"", digest})),
         digest,
-        tuple(sorted(manifests - {digest})),
         tuple(sorted(tags - other_tags)) if sharing else (),
         tuple(sorted(others)),
         tuple(sorted(other_tags - tags)),
@@ -189,16 +186,8 @@ def _report_unused_builds(planning: Planning, key: ComponentKey) -> None:
         planning.report("info", "CR21", message, key)
     if others := sorted(planning.history.other_branches.get(key, ())):
         branch = planning.graph.components[key].branch
-        doubt = "; if that is a tag, remove it from its revision" if _may_be_tag(planning, key, branch) else ""
-        message = f"builds for {_first_names(others)} trigger nothing: the Component is built from {branch}{doubt}"
+        message = f"builds for {_first_names(others)} trigger nothing: the Component is built from {branch}"
         planning.report("info", "CR15", message, key)
-
-
-def _may_be_tag(planning: Planning, key: ComponentKey, branch: str) -> bool:
-    """Whether the revision of a Component may be a tag: no build, no merge and no list of branches has it."""
-    observed = planning.history.of_repository(planning.graph.components[key].repository)
-    branches = {"main", "master"}.union(*((pull.target_branch, *(pull.branches or ())) for pull in observed))
-    return branch not in branches and not planning.history.by_component.get(key)
 
 
 def _first_names(names: Sequence[str]) -> str:

@@ -134,7 +134,6 @@ PLAN_FIELDS: FieldSchema = {
             repositories=_texts("For a digest: the names of its image."),
             **{"from": _texts("For a digest: those that may be replaced.")},
             to=_text("For a digest: the new one."),
-            manifests=_texts("For a digest: those of its single-architecture images, which files should not name."),
             tags=_texts("For a digest: tags that only this dependency has, of several whose images have one name."),
             otherDigests=_texts("For a digest: those of other Components whose images have that name; they are kept."),
             otherTags=_texts("For a digest: tags that only these other Components have."),
@@ -258,7 +257,6 @@ def _commits(plan: Plan) -> list[Value]:
     for edit in plan.digests:
         named = _compact(kind="digest", component=edit.component.name, repositories=list(edit.repositories))
         more = _compact(
-            manifests=list(edit.manifests),
             tags=list(edit.tags),
             otherDigests=list(edit.other_digests),
             otherTags=list(edit.other_tags),

@@ -111,7 +111,7 @@ def test_what_is_written_is_as_defined(world: World) -> None:
 
     world.commit("base", "feature", {"Dockerfile": "FROM scratch\nRUN true\n"})
     base = world.open("base", "feature")
-    world.build("base", "base", "1", base, manifests="ab", commit=world.pull("base", base).head)
+    world.build("base", "base", "1", base, commit=world.pull("base", base).head)
     world.build("base", "base", "1", base, outcome="False")
     world.commit("op", "feature", {"controller/main.go": "package op\n", "bundle/new.yaml": "a: 1\n"})
     controller = world.open("op", "feature")
