@@ -6,14 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeAlias
 
+import yaml
 from pydantic import BaseModel
 
 from krm_merge.cli.help_pages import own_docs
 from krm_merge.text import read, to_value
 
 JsonSchema: TypeAlias = dict[str, Any]
+
+ROOT = Path(__file__).resolve().parent.parent
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -116,16 +120,37 @@ class SchemaKind:
 
     def schema(self) -> JsonSchema:
         """The JSON schema (draft 2020-12). It refuses what the program refuses."""
-        head = {"$schema": DIALECT, "$id": f"{_address()}/docs/schemas/{self.file}", "title": self.kind}
         named = self._load()
         if isinstance(named, type):
-            return rewritten(model_schema(self.model, self.first_fields) | head, dict)
+            return rewritten(model_schema(self.model, self.first_fields) | self.head, dict)
         content: JsonSchema = named()
-        return head | content
+        return self.head | content
+
+    @property
+    def head(self) -> JsonSchema:
+        """What a schema says of itself."""
+        return {"$schema": DIALECT, "$id": f"{_address()}/docs/schemas/{self.file}", "title": self.kind}
 
     def _load(self) -> Any:
         module, _, name = self.place.partition(":")
         return getattr(import_module(f"krm_merge.{module}"), name)
+
+
+@dataclass(frozen=True)
+class DefinedKind(SchemaKind):
+    """A kind whose CustomResourceDefinition, the file `place` in the repository, says what its fields mean."""
+
+    def schema(self) -> JsonSchema:
+        """The definition's schema, with the version and the kind that it is for."""
+        definition = yaml.safe_load((ROOT / self.place).read_text(encoding="utf-8"))["spec"]
+        (version,) = definition["versions"]
+        content = version["schema"]["openAPIV3Schema"]
+        names = {
+            "apiVersion": {"const": f"{definition['group']}/{version['name']}"},
+            "kind": {"const": definition["names"]["kind"]},
+        }
+        required = ["apiVersion", "kind", *content["required"]]
+        return self.head | content | {"required": required, "properties": content["properties"] | names}
 
 
 KINDS = {
@@ -159,8 +184,8 @@ KINDS = {
         SchemaKind("Vendorfile", "where vendored manifests come from", "packages.models:Vendorfile"),
         SchemaKind("MergeCampaign", "campaign.yaml of a fleet", "fleet.campaign_file:MergeCampaign"),
         SchemaKind("MergeTargets", "targets.yaml of a fleet", "fleet.campaign_file:MergeTargets"),
-        SchemaKind("PullRequest", "pull request that was observed", "components.plan.records:pull_request"),
-        SchemaKind("PullRequestPlan", "planned pull request", "components.plan.records:pull_request_plan"),
+        DefinedKind("PullRequest", "pull request that was observed", "docs/crds/pullrequests.yaml"),
+        DefinedKind("PullRequestPlan", "planned pull request", "docs/crds/pullrequestplans.yaml"),
         SchemaKind("Kptfile", "package of kpt", "packages.models:Kptfile"),
         SchemaKind(
             "MergeReport",

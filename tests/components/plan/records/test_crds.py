@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
@@ -12,8 +12,9 @@ import yaml
 from checkout import ROOT
 from components.world import World, digest
 from krm_merge.components.konflux.reading import read_pull_request
-from krm_merge.components.plan.model import MARK
+from krm_merge.components.plan.model import MARK, Action, TriggerState
 from krm_merge.components.plan.plan_file import read_recorded_plan
+from krm_merge.forges.interface import PullRequestState
 from krm_merge.forges.proposals import MarkedPart
 
 CRDS = ROOT / "docs" / "crds"
@@ -71,6 +72,14 @@ def test_schemas_are_structural(kind: str) -> None:
         assert node["type"] in TYPES, node
         assert node.keys() <= keywords, node
         assert ("items" in node) == (node["type"] == "array"), node
+
+
+def test_choices_are_those_of_the_code() -> None:
+    plan, pull = (schema_of(kind)["properties"] for kind in ("PullRequestPlan", "PullRequest"))
+    spec = plan["spec"]["properties"]
+    assert spec["actions"]["items"]["enum"] == [*get_args(Action)]
+    assert spec["triggers"]["items"]["properties"]["state"]["enum"] == [*get_args(TriggerState)]
+    assert pull["status"]["properties"]["state"]["enum"] == [*get_args(PullRequestState)]
 
 
 @pytest.fixture
