@@ -90,7 +90,6 @@ if TYPE_CHECKING:
     from krm_merge.merge.values.texts import VersionOrder as VersionOrder
     from krm_merge.merge.values.texts import choose_text as choose_text
     from krm_merge.merge.values.texts import higher_version as higher_version
-    from krm_merge.merge.values.texts import merge_whole_addition as merge_whole_addition
     from krm_merge.merge.values.texts import merge_whole_text as merge_whole_text
     from krm_merge.merge.values.texts import version_order as version_order
     from krm_merge.merge.writing.carry_out import carry_out as carry_out
@@ -115,7 +114,7 @@ __getattr__, __dir__ = lazy_interface(
         "values.context": "resource_content",
         "values.images": "image_repository",
         "values.pipeline": "NotIdentified PipelineFunction functions_at match_functions read_functions",
-        "values.texts": "CHART_FILE VersionOrder choose_text higher_version merge_whole_addition merge_whole_text "
+        "values.texts": "CHART_FILE VersionOrder choose_text higher_version merge_whole_text "
         "version_order",
         "writing.carry_out": "carry_out",
     },

@@ -22,7 +22,6 @@ from krm_merge.merge.lines.three_way import (
     MergedText,
     Winner,
     comments_in,
-    merge_added_text,
     merge_lines,
     merge_text,
     notes_in,
@@ -136,21 +135,6 @@ def test_what_a_person_chose(original: str, chosen: ChosenSide, local: str, expe
 def test_blanks_make_no_conflict(original: str, upstream: str, local: str, expected: str) -> None:
     assert merge_text(original, upstream, local, "upstream") == MergedText(expected)
     assert not merge_text(original, local, upstream, "upstream").conflicts
-
-
-@pytest.mark.parametrize(
-    ("upstream", "local", "winner", "text", "conflicts"),
-    [
-        ("a|b", "a|b", "upstream", "a|b", 0),
-        ("a|b", "b", "local", "a|b", 0),
-        ("b", "b|c", "upstream", "b|c", 0),
-        ("a|x|c|y", "a|z|c|w", "upstream", "a|x|c|y", 2),
-        ("a|x|c|y", "a|z|c|w", "local", "a|z|c|w", 2),
-    ],
-)
-def test_a_text_that_both_added(upstream: str, local: str, winner: Winner, text: str, conflicts: int) -> None:
-    merged = merge_added_text(upstream.replace("|", "\n"), local.replace("|", "\n"), winner)
-    assert merged == MergedText(text.replace("|", "\n"), conflicts)
 
 
 JSON = '{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}\n'

@@ -291,7 +291,7 @@ OTHERS = [
             ("upstream changes it", "# o\n---\n", "# u\n---\n", "# o\n---\n", "# u\n---\n"),
             ("upstream removes it", "# o\n\n---\n", "---\n", "# o\n\n---\n", "---\n"),
             ("local adds it", "---\n", "---\n", "# l\n---\n", "# l\n---\n"),
-            ("both add one", "---\n", "# u\n---\n", "# l\n---\n", "# l\n# u\n---\n"),
+            ("both add one: local's (V8)", "---\n", "# u\n---\n", "# l\n---\n", "# l\n---\n"),
             ("local has no mark", "---\n", "# u\n---\n", "", "# u\n"),
         ]
     ),
@@ -381,13 +381,6 @@ OTHERS = [
         "a\nup\n",
         "R4",
         says="both sides changed the same lines; upstream's lines are kept",
-    ),
-    row(
-        "R4 a text that both sides added has its common lines once",
-        {},
-        {"README.md": "# a\nup\nb\n"},
-        {"README.md": "# a\nb\nmine\n"},
-        {"README.md": "# a\nup\nb\nmine\n"},
     ),
     row(
         "R4 a text that both sides added with other lines",

@@ -76,13 +76,6 @@ def merge_text(original: str, upstream: str, local: str, chosen: ChosenSide) -> 
     return MergedText("\n".join(lines), conflicts)
 
 
-def merge_added_text(upstream: str, local: str, winner: Winner) -> MergedText:
-    """Merges a text that both sides added: lines that both have are there once."""
-    theirs, ours = upstream.split("\n"), local.split("\n")
-    shared = [theirs[slice(*part.upstream)] for part in stretches(theirs, theirs, ours) if part.changed_by == "none"]
-    return merge_text("\n".join(line for run in shared for line in run), upstream, local, winner)
-
-
 def _visible(lines: Sequence[str]) -> list[str]:
     return [line.rstrip() for line in lines if line.strip()]
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from krm_merge.krm import FieldPath
 from krm_merge.merge.decisions.decision import Side, Sides
-from krm_merge.merge.lines.three_way import ChosenSide, MergedText, Winner, merge_added_text, merge_text
+from krm_merge.merge.lines.three_way import ChosenSide, MergedText, Winner, merge_text
 from krm_merge.merge.values.soundness import documents_of, is_sound_text, loses_json
 from krm_merge.text import Node, Scalar
 
@@ -24,12 +24,6 @@ def merge_whole_text(original: str, upstream: str, local: str, winner: Winner) -
     if merged.conflicts:
         return merged if _keeps_form((original, upstream, local), merged.text) else None
     return merged if is_sound_text(original, upstream, local, merged.text) else None
-
-
-def merge_whole_addition(upstream: str, local: str, winner: Winner) -> MergedText | None:
-    """Merges a text that both sides added; None: it is one conflict as a whole, as it would not be YAML or JSON."""
-    merged = merge_added_text(upstream, local, winner)
-    return merged if _keeps_form((upstream, upstream, local), merged.text) else None
 
 
 def choose_text(original: str, upstream: str, local: str, chosen: ChosenSide) -> str | None:

@@ -28,7 +28,6 @@ from krm_merge.merge import (
     merge_document,
     merge_embedded,
     merge_lines,
-    merge_whole_addition,
     merge_whole_text,
     report,
 )
@@ -488,9 +487,7 @@ def _text(original: File | None, upstream: File, local: File, policy: Policy) ->
     before, theirs, ours = texts[:3]
     winner = _winner(policy)
     merged: MergedText | None
-    if original is None:
-        merged = merge_whole_addition(theirs, ours, winner)
-    elif ours == before:
+    if ours == before:
         merged = MergedText(theirs)
     elif theirs in (before, ours):
         merged = MergedText(ours)
