@@ -25,7 +25,7 @@ import pytest
 import krm_merge
 from krm_merge import merge_packages
 from krm_merge.components.digests import _VARIABLE, _named
-from krm_merge.components.konflux.model import is_digest, is_tag
+from krm_merge.components.konflux.model import is_digest
 from krm_merge.fleet.job import grouped_by
 from krm_merge.krm.resource import _KIND_LINE
 from krm_merge.merge.package.narrow import _metadata, _name_at
@@ -48,7 +48,6 @@ ATTEMPTS: Final = 5
 MADE: Final[dict[str, Callable[[str], object]]] = {
     "components.digests._named": lambda text: list(_named(["a"], _VARIABLE).finditer(text.encode())),
     "components.konflux.model.is_digest": is_digest,
-    "components.konflux.model.is_tag": is_tag,
     "fleet.job.grouped_by": lambda text: grouped_by(text, "/a/target"),
     "krm.resource.kind": lambda text: re.search(_KIND_LINE % (0, 0), text.encode(), re.MULTILINE),
     "merge.package.narrow._metadata": lambda text: list(_metadata(0).finditer(text.encode())),

@@ -45,16 +45,10 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("a", "Component: "),
     ),
     "components.repository.planned_digests": (Worst("a"), Worst("/")),
-    "components.expressions._STRING_OR_COMMENT": (
-        *(Worst(text) for text in ('"', "'", '\\"', "\\", "\"'", "/", "//", "a")),
-        Worst("a", '"'),
-        Worst("\\'", '"'),
-    ),
-    "components.expressions._OURS": (
-        Worst(') && (updatedComponentIs("a")', "("),
-        Worst(' || updatedComponentIs("a")', '(a) && (updatedComponentIs("a")'),
-        Worst(') && (updatedComponentIs("', "("),
-        Worst("\n) && (", "("),
+    "components.expressions._RELEASE": (
+        Worst(' || updatedComponentIs("a")', 'updatedComponentIs("a")'),
+        Worst("\\a", 'updatedComponentIs("'),
+        Worst('updatedComponentIs("'),
     ),
     "merge.writing.carry_out._ID_LINES": (Worst(" "), Worst("1", "  internal.config.kubernetes.io/index: ")),
     "components.settings._PLAIN": (
@@ -102,7 +96,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "components.konflux.reading._NUMBER": (Worst("1"),),
     "components.konflux.reading._TIME": (Worst("1", "2026-01-01T00:00:00."),),
     "components.konflux.model.is_digest": (Worst("a", "sha256:"),),
-    "components.konflux.model.is_tag": (Worst("a"), Worst("-", "a")),
     "components.konflux.model._NOT_IN_LABEL": LETTERS,
     "components.konflux.reading._NO_REVISION": (Worst("a"), Worst("HEAD")),
     "components.plan.model._CLOSED": (Worst("Closed: "), Worst("C")),

@@ -66,20 +66,6 @@ def natural_order(label: str) -> tuple[str, str]:
     return re.sub(r"\d+", lambda number: number[0].zfill(12), label), label
 
 
-MERMAID_EDGES = 500
-MERMAID_CHARACTERS = 50_000
-"""Mermaid's default limits (maxEdges, maxTextSize)."""
-
-
-def beyond_mermaid(drawing: Drawing, text: str) -> str:
-    """Why Mermaid refuses to draw a text, '' if it draws it."""
-    if len(drawing.graph.edges) > MERMAID_EDGES:
-        return f"{len(drawing.graph.edges)} edges are more than the {MERMAID_EDGES} that Mermaid draws"
-    if len(text) > MERMAID_CHARACTERS:
-        return f"{len(text)} characters are more than the {MERMAID_CHARACTERS} that Mermaid reads"
-    return ""
-
-
 _MERMAID_SHAPES: Mapping[Role, tuple[str, str]] = {
     "dependency": ("[[", "]]"),
     "both": ("[", "]"),

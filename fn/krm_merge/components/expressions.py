@@ -12,60 +12,18 @@ import re
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
-from krm_merge.errors import KrmMergeError
-
-
-class CelError(KrmMergeError, ValueError):
-    """An expression to which no condition can be added."""
-
-
-_STRING_OR_COMMENT = re.compile(r"""//[^\n]*|(?P<quote>["'])(?:\\.|(?!(?P=quote))[^\\\n\r])*(?P<end>(?P=quote))?""")
-_BRACKETS = {")": "(", "]": "[", "}": "{"}
-
-
-def _check(text: str) -> None:
-    """Checks that all brackets and quotes of an expression are closed in it, so that brackets around it hold it.
-
-    Raises CelError.
-    """
-    opened: list[str] = []
-    # A quote without an end stays.
-    for character in _STRING_OR_COMMENT.sub(lambda match: "" if match["end"] else match["quote"] or "", text):
-        if character in "([{":
-            opened.append(character)
-        elif character in "\"'" or (character in _BRACKETS and (not opened or opened.pop() != _BRACKETS[character])):
-            raise CelError(f"{character} is unbalanced")
-    if opened:
-        raise CelError(f"{opened[-1]} is unbalanced")
-
-
 _UPDATED = r'updatedComponentIs\("(?:[^"\\]|\\.)*"\)'
-_OURS = re.compile(rf"(?:\((?P<theirs>.*?)\n?\) && \()?{_UPDATED}(?: \|\| {_UPDATED})*(?(theirs)\))", re.DOTALL)
+_RELEASE = re.compile(rf"{_UPDATED}(?: \|\| {_UPDATED})*")
 
 
-def release_condition(theirs: str, names: Iterable[str]) -> str:
-    """An expression that releases these Components if the existing expression, if any, holds too.
-
-    Raises CelError where a bracket or quote of the existing expression is unbalanced.
-    """
-    ours = " || ".join(f"updatedComponentIs({json.dumps(name)})" for name in names)
-    if not theirs:
-        return ours
-    _check(theirs)
-    end = "\n" if "//" in theirs.rpartition("\n")[2] else ""  # a comment ends with its line
-    return f"({theirs}{end}) && ({ours})"
+def release_condition(names: Iterable[str]) -> str:
+    """An expression that releases these Components."""
+    return " || ".join(f"updatedComponentIs({json.dumps(name)})" for name in names)
 
 
-def theirs_of(text: str) -> str:
-    """The expression to which `release_condition` was added; the whole text if it has no such condition."""
-    match = _OURS.fullmatch(text)
-    if match is None:
-        return text
-    try:
-        _check(match["theirs"] or "")
-    except CelError:
-        return text
-    return match["theirs"] or ""
+def is_release_condition(text: str) -> bool:
+    """Whether it is an expression of `release_condition`, for whatever Components."""
+    return _RELEASE.fullmatch(text) is not None
 
 
 TriggerEvent: TypeAlias = Literal["push", "pull_request"]

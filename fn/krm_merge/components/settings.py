@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from krm_merge.components.expressions import TriggerEvent, expression, release_condition, theirs_of
+from krm_merge.components.expressions import TriggerEvent, expression
 from krm_merge.components.graph import Graph
 from krm_merge.components.konflux.model import Component, ComponentKey, common, normalise
 from krm_merge.forges.interface import same_repository
@@ -89,19 +89,6 @@ def _limited_contexts(existing: Sequence[str], replaced: Sequence[str], applicat
     group = [GROUP_TESTS] if GROUP_TESTS in before else []
     left = [name for name in before if name not in untested]
     return Contexts(left or [GROUP_TESTS], [*dropped, *group], tuple(untested[name] for name in dropped))
-
-
-def release_expression(now: str, replaced: str | None, application: Application) -> tuple[str, str | None]:
-    """The expression of a ReleasePlan that releases no dependency (CR16), and the expression that it replaces.
-
-    The latter is '' if there was none, and None if nothing was replaced. `replaced` is the one that an earlier run
-    replaced; without any dependency it is restored (CR6). Raises CelError if it cannot be read.
-    """
-    theirs = now if replaced in (None, now) else theirs_of(now)
-    if not application.untested:
-        return theirs, None
-    ours = release_condition("", application.tested)
-    return (ours, None) if theirs == ours else (release_condition(theirs, application.tested), theirs)
 
 
 def nudges_of(

@@ -69,13 +69,9 @@ class UpstreamModel(StrictModel):
 
 
 class SelectionModel(StrictModel):
-    """Where targets were searched. `targets.yaml` holds what was found, and decides."""
+    """Where the targets of `targets.yaml` are."""
 
     workingTree: str | None = Field(None, description="The working tree that the targets are directories of.")
-    packages: list[str] = Field(default_factory=list, description="Patterns of directories of the working tree.")
-    forge: str | None = Field(None, description="The address of the forge whose repositories are the targets.")
-    owner: str | None = Field(None, description="The organisation, group or user that owns the repositories.")
-    topic: str | None = Field(None, description="The topic that the repositories carry.")
     from_: str | None = Field(None, alias="from", description="Only packages at this version of upstream.")
 
 
@@ -169,7 +165,7 @@ class MergeCampaign(DocumentModel):
     kind: Literal["MergeCampaign"]
     upstream: UpstreamModel = Field(description="The version that all targets are updated to.")
     selection: SelectionModel = Field(
-        default_factory=lambda: SelectionModel.model_validate({}), description="Where targets were searched."
+        default_factory=lambda: SelectionModel.model_validate({}), description="Where the targets are."
     )
     policy: CampaignPolicyModel = CampaignPolicyModel(onConflict=None, functionIdentity="smart", listKeys=[])
     message: str = Field(

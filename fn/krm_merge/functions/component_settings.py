@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from krm_merge.components.expressions import CelError
+from krm_merge.components.expressions import is_release_condition, release_condition
 from krm_merge.components.graph import Graph
 from krm_merge.components.konflux.model import ComponentKey
 from krm_merge.components.konflux.reading import (
@@ -22,7 +22,6 @@ from krm_merge.components.settings import (
     Application,
     applications,
     nudges_of,
-    release_expression,
     repository_context,
     scenario_contexts,
     trigger_expression,
@@ -120,7 +119,7 @@ def _annotate(item: Resource, name: str, names: list[str], edits: ValueEdits) ->
 
 
 _REPLACED = (*ANNOTATIONS, f"{OWN_GROUP}/replaced")
-"""The replaced value of a scenario or a ReleasePlan, as JSON (CR6)."""
+"""The replaced contexts of a scenario, or null for an expression that was written where there was none (CR6)."""
 _EXPRESSION = "pipelinesascode.tekton.dev/on-cel-expression"
 _RELEASE = "release.appstudio.openshift.io/auto-release"
 
@@ -183,34 +182,25 @@ def _scenarios(component_items: ComponentItems, graph: Graph, edits: ValueEdits)
 def _release_plans(component_items: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
     place = (*ANNOTATIONS, _RELEASE)
     for item, application in _with_applications("ReleasePlan", component_items, graph, edits):
-        try:
-            replaced = _replaced_expression(item)
-        except ValueError:
-            _report_unreadable_record(item, edits)
-            continue
         now = text(edits.value(item), *place).strip()
-        if not application.untested and replaced is None:
-            continue
-        if application.untested and (now or text(edits.value(item), "metadata", "labels", _RELEASE)) == "false":
+        # Without a record a person wrote it, although it may look like ours.
+        is_ours = bool(text(item.value, *_REPLACED)) and is_release_condition(now)
+        ours = release_condition(application.tested)
+        if not application.untested:
+            if is_ours:
+                edits.remove(item, place)
+                _remember(item, None, edits)
+                edits.report(item, "info", "CR6", "its expression is removed")
+        elif (now or text(edits.value(item), "metadata", "labels", _RELEASE)) == "false":
             edits.report(item, "info", "CR16", "does not release automatically, and is not changed")
-            continue
-        try:
-            expression, theirs = release_expression(now, replaced, application)
-        except CelError as error:
-            edits.report(item, "warning", "CR16", f"its expression cannot be read and is not changed: {error}")
-            continue
-        if (expression, theirs) == (now, replaced):
-            continue
-        if not expression:
-            edits.remove(item, place)
-        elif expression != now:
-            edits.set(item, place, expression)
-        _remember(item, None if theirs is None else json.dumps(theirs or None, ensure_ascii=False), edits)
-        if application.untested:
-            condition = ", if its previous expression is also true" if theirs else ""
-            edits.report(item, "info", "CR16", f"releases only {join_names(application.tested)}{condition}")
-        else:
-            edits.report(item, "info", "CR6", f"its expression is {'restored' if expression else 'removed'}")
+        elif now and not is_ours:
+            if ours not in now:
+                message = f"its expression is kept; so that it releases no dependency, write ({now}) && ({ours})"
+                edits.report(item, "warning", "CR16", message)
+        elif now != ours:
+            edits.set(item, place, ours)
+            _remember(item, json.dumps(None), edits)
+            edits.report(item, "info", "CR16", f"releases only {join_names(application.tested)}")
 
 
 def _triggers(component_items: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
@@ -255,15 +245,6 @@ def _replaced_contexts(item: Resource) -> list[str] | None:
     if not isinstance(contexts, list | None):
         raise ValueError
     return None if contexts is None else [str(name) for name in contexts]
-
-
-def _replaced_expression(item: Resource) -> str | None:
-    """The recorded expression of a ReleasePlan, '' if it had none, None if nothing is recorded. Raises ValueError."""
-    written = text(item.value, *_REPLACED)
-    expression = json.loads(written) if written else None
-    if not isinstance(expression, str | None):
-        raise ValueError
-    return (expression or "") if written else None
 
 
 def _report_unreadable_record(item: Resource, edits: ValueEdits) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from checkout import ROOT
 from components.drawing.drawings import drawing_of, five, graph_of, odd, thirty
-from krm_merge.components.drawing import Drawing, beyond_mermaid, clusters, dot, mermaid
+from krm_merge.components.drawing import Drawing, clusters, dot, mermaid
 from krm_merge.components.graph import Graph
 from krm_merge.components.konflux.model import ComponentKey
 
@@ -51,12 +51,3 @@ def test_roles_are_told_in_words() -> None:
     ]
     for form in FORMS.values():
         assert all(role in form(drawing) for role in roles)
-
-
-def test_what_mermaid_does_not_draw() -> None:
-    """C6: it has limits of its own."""
-    depends_on = {"a": [], **{f"b{number}": ["a"] for number in range(501)}}
-    large, small = drawing_of(depends_on), drawing_of({"a": ["b"], "b": []})
-    assert beyond_mermaid(large, mermaid(large)) == "501 edges are more than the 500 that Mermaid draws"
-    assert beyond_mermaid(small, mermaid(small)) == ""
-    assert "50001 characters" in beyond_mermaid(small, "x" * 50_001)

@@ -20,30 +20,28 @@ from krm_merge.forges.proposals import MarkedPart
 YES, NO = True, False
 
 # S12: tests, global candidate list, dev environment, Release.
-MATRIX: list[tuple[Role, BuildEvent, BuildOutcome, tuple[bool, bool, bool, bool]]] = [
-    ("dependency", "pull_request", "succeeded", (NO, NO, NO, NO)),
-    ("dependency", "push", "succeeded", (NO, YES, NO, NO)),
-    ("dependency", "merge_queue", "succeeded", (NO, NO, NO, NO)),
-    ("dependency", "push", "failed", (NO, NO, NO, NO)),
-    ("dependant", "pull_request", "succeeded", (YES, NO, NO, NO)),
-    ("dependant", "push", "succeeded", (YES, YES, YES, YES)),
-    ("dependant", "merge_queue", "succeeded", (YES, NO, NO, NO)),
-    ("dependant", "push", "failed", (NO, NO, NO, NO)),
-    ("both", "pull_request", "succeeded", (NO, NO, NO, NO)),
-    ("both", "push", "succeeded", (NO, YES, NO, NO)),
-    ("both", "merge_queue", "succeeded", (NO, NO, NO, NO)),
-    ("both", "push", "failed", (NO, NO, NO, NO)),
-    ("independent", "pull_request", "succeeded", (YES, NO, NO, NO)),
-    ("independent", "push", "succeeded", (YES, YES, YES, YES)),
-    ("independent", "merge_queue", "succeeded", (YES, NO, NO, NO)),
-    ("independent", "push", "failed", (NO, NO, NO, NO)),
+MATRIX: list[tuple[Role, BuildEvent, BuildOutcome, tuple[bool, bool, bool]]] = [
+    ("dependency", "pull_request", "succeeded", (NO, NO, NO)),
+    ("dependency", "push", "succeeded", (NO, YES, NO)),
+    ("dependency", "merge_queue", "succeeded", (NO, NO, NO)),
+    ("dependency", "push", "failed", (NO, NO, NO)),
+    ("dependant", "pull_request", "succeeded", (YES, NO, NO)),
+    ("dependant", "push", "succeeded", (YES, YES, YES)),
+    ("dependant", "merge_queue", "succeeded", (YES, NO, NO)),
+    ("dependant", "push", "failed", (NO, NO, NO)),
+    ("both", "pull_request", "succeeded", (NO, NO, NO)),
+    ("both", "push", "succeeded", (NO, YES, NO)),
+    ("both", "merge_queue", "succeeded", (NO, NO, NO)),
+    ("both", "push", "failed", (NO, NO, NO)),
+    ("independent", "pull_request", "succeeded", (YES, NO, NO)),
+    ("independent", "push", "succeeded", (YES, YES, YES)),
+    ("independent", "merge_queue", "succeeded", (YES, NO, NO)),
+    ("independent", "push", "failed", (NO, NO, NO)),
 ]
 
 
 @pytest.mark.parametrize(("role", "event", "outcome", "expected"), MATRIX)
-def test_s12_matrix(
-    role: Role, event: BuildEvent, outcome: BuildOutcome, expected: tuple[bool, bool, bool, bool]
-) -> None:
+def test_s12_matrix(role: Role, event: BuildEvent, outcome: BuildOutcome, expected: tuple[bool, bool, bool]) -> None:
     """CR14 to CR18."""
     assert fate(role, event, outcome) == BuildFate(*expected)
 

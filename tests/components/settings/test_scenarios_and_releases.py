@@ -176,11 +176,9 @@ def test_scenarios_that_are_edited() -> None:
 
 @pytest.mark.parametrize("note", ["'['", "'7'", "bundle"])
 def test_notes_that_cannot_be_read(note: str) -> None:
-    """CR14, CR16: they say nothing; nothing more is tested or released than without them."""
-    release = releasing('updatedComponentIs("bundle")', note)
-    answer = expect([BUNDLE, OP1, OP2, scenario("component_bundle", note=note), release])
-    assert contexts_of(answer.items[-2]) == ["component_bundle"]
-    assert expression_of(answer.items[-1]) == 'updatedComponentIs("bundle")'
+    """CR14: they say nothing; nothing more is tested than without them."""
+    answer = expect([BUNDLE, OP1, OP2, scenario("component_bundle", note=note)])
+    assert contexts_of(answer.items[-1]) == ["component_bundle"]
 
 
 def expression_of(text: str) -> str:
@@ -189,84 +187,61 @@ def expression_of(text: str) -> str:
 
 
 OURS = 'updatedComponentIs("alone") || updatedComponentIs("bundle")'
-RELEASES = [
-    # The expression as it is written in YAML, what becomes of it, and what is remembered.
-    ("", OURS, "null"),
-    (
-        'shouldRelease() && updatedComponentIs("bundle")',
-        f'(shouldRelease() && updatedComponentIs("bundle")) && ({OURS})',
-        json.dumps('shouldRelease() && updatedComponentIs("bundle")'),
-    ),
-    ("'updatedComponentIs(\"op1\")'", f'(updatedComponentIs("op1")) && ({OURS})', '"updatedComponentIs(\\"op1\\")"'),
-    ('"true"', f"(true) && ({OURS})", '"true"'),
-    ("body.a // why", f"(body.a // why\n) && ({OURS})", '"body.a // why"'),
-    ("(a) && (updatedComponentIs('b'))", f"((a) && (updatedComponentIs('b'))) && ({OURS})", None),
-    (OURS, OURS, None),
-    ('"false"', "false", None),
+COMPONENTS = [ALONE, BUNDLE, OP1, OP2]
+WITHOUT_EDGES = [ALONE, replace_text(BUNDLE, ("dependsOn", "no")), replace_text(OP1, ("build", "no")), OP2]
+
+
+def test_releases() -> None:
+    """CR16, CR6, C8: what was written goes when nothing depends on anything, annotations and all."""
+    text = releasing("")
+    configured = expect([*COMPONENTS, text]).items[-1]
+    assert expression_of(configured) == OURS
+    assert yaml.safe_load(configured)["metadata"]["annotations"][REPLACED] == "null"
+    free = expect([*WITHOUT_EDGES, configured])
+    assert free.rules() == ["CR6"]
+    assert yaml.safe_load(free.items[-1]) == yaml.safe_load(text)
+    # A Component less.
+    fewer = expect([*COMPONENTS[1:], configured])
+    assert expression_of(fewer.items[-1]) == 'updatedComponentIs("bundle")'
+
+
+THEIRS = [
+    "shouldRelease()",
+    '"true"',
+    "'updatedComponentIs(\"op1\")'",
+    "'updatedComponentIs(\"bundle\")'",
+    "shouldRelease() && )",
 ]
 
 
-@pytest.mark.parametrize(("before", "after", "remembered"), RELEASES)
-def test_releases(before: str, after: str, remembered: str | None) -> None:
-    """CR16, CR6: what a person wrote holds besides; it comes back, on its line, when nothing depends on anything."""
-    text = releasing(before)
-    answer = expect([ALONE, BUNDLE, OP1, OP2, text])
-    configured = answer.items[-1]
-    assert expression_of(configured) == after
-    note = yaml.safe_load(configured)["metadata"]["annotations"].get(REPLACED)
-    if remembered is not None or note is None:
-        assert note == remembered
-    assert [rule for rule in answer.rules() if rule == "CR16"] == ["CR16"] * (configured != text or "false" in before)
-    free = expect(
-        [ALONE, replace_text(BUNDLE, ("dependsOn", "no")), replace_text(OP1, ("build", "no")), OP2, configured]
-    )
-    assert free.rules() == ["CR6"] * (configured != text)
-    value, result = yaml.safe_load(free.items[-1]), yaml.safe_load(text)
-    assert value == result
-    assert "# why" in free.items[-1] or not before
-
-
-def test_releases_go_back_as_they_were() -> None:
-    """CR6, C8: annotations and all."""
-    for text in (RELEASE, releasing("shouldRelease()"), releasing("'shouldRelease() && updatedComponentIs(\"x\")'")):
-        configured = expect([BUNDLE, OP2, text])
-        free = expect([replace_text(BUNDLE, ("dependsOn", "no")), OP2, configured.items[-1]])
-        assert yaml.safe_load(free.items[-1]) == yaml.safe_load(text)
+@pytest.mark.parametrize("expression", THEIRS)
+def test_releases_with_an_expression_of_a_person(expression: str) -> None:
+    """CR16: it is kept, and a warning says what to write; with that, there is nothing to say."""
+    text = releasing(expression)
+    answer = expect([*COMPONENTS, text])
+    assert answer.items[-1] == text
+    (message,) = answer.messages("CR16")
+    remedy = f"({expression_of(text)}) && ({OURS})"
+    assert message.endswith(f"write {remedy}")
+    followed = releasing(json.dumps(remedy))
+    answer = expect([*COMPONENTS, followed])
+    assert (answer.items[-1], answer.messages("CR16")) == (followed, [])
+    assert expect([*WITHOUT_EDGES, followed]).items[-1] == followed
 
 
 def test_releases_that_are_edited() -> None:
-    """CR16: what a person writes after the first run holds, and it is that what comes back."""
-    components = [ALONE, BUNDLE, OP1, OP2]
-    free = [ALONE, replace_text(BUNDLE, ("dependsOn", "no")), replace_text(OP1, ("build", "no")), OP2]
-    configured = expect([*components, releasing("shouldRelease()")]).items[-1]
-    inside = replace_text(configured, ("(shouldRelease())", '(shouldRelease() && updatedComponentIs("bundle"))'))
-    assert expression_of(expect([*components, inside]).items[-1]) == expression_of(inside)
-    assert expression_of(expect([*free, inside]).items[-1]) == 'shouldRelease() && updatedComponentIs("bundle")'
-    anew = releasing("body.x", json.dumps(json.dumps("shouldRelease()")))
-    assert expression_of(expect([*components, anew]).items[-1]) == f"(body.x) && ({OURS})"
-    assert expression_of(expect([*free, anew]).items[-1]) == "body.x"
-    # Put back by hand, although it looks like ours.
-    like_ours = '(body.x) && (updatedComponentIs("bundle"))'
-    by_hand = releasing(f"'{like_ours}'", f"'{json.dumps(like_ours)}'")
-    assert expression_of(expect([*components, by_hand]).items[-1]) == f"({like_ours}) && ({OURS})"
-    # A Component more.
-    gone = expect([*components[1:], configured]).items[-1]
-    assert expression_of(gone) == '(shouldRelease()) && (updatedComponentIs("bundle"))'
-
-
-def test_releases_that_cannot_be_read() -> None:
-    """CR16, C3: they are left, with a warning."""
-    text = releasing("shouldRelease() && )")
-    answer = expect([BUNDLE, OP1, OP2, text])
-    assert answer.items[-1] == text
-    assert answer.rules("warning") == ["CR16"]
+    """CR16, CR6: what a person writes after the first run is theirs."""
+    edited = releasing("body.x", "'null'")
+    answer = expect([*COMPONENTS, edited])
+    assert (answer.items[-1], answer.rules("warning")) == (edited, ["CR16"])
+    assert expression_of(expect([*WITHOUT_EDGES, edited]).items[-1]) == "body.x"
 
 
 def test_expressions_win_over_labels() -> None:
     """CR16: Konflux looks at the label only where there is no expression."""
     text = replace_text(releasing("shouldRelease()"), ("'true'   # by itself", "'false'"))
-    answer = expect([BUNDLE, OP1, OP2, text])
-    assert expression_of(answer.items[-1]) == '(shouldRelease()) && (updatedComponentIs("bundle"))'
+    (message,) = expect([BUNDLE, OP1, OP2, text]).messages("CR16")
+    assert "its expression is kept" in message
 
 
 @pytest.mark.parametrize("place", ["label", "annotation"])

@@ -20,7 +20,7 @@ from krm_merge.cli.documents import (
 )
 from krm_merge.cli.forges import Places, is_relative, pull_request_command, with_places
 from krm_merge.cli.output import STDOUT, print_json, say, show_results, write_result
-from krm_merge.components.drawing import beyond_mermaid, dot, mermaid
+from krm_merge.components.drawing import dot, mermaid
 from krm_merge.components.execution import apply_plan
 from krm_merge.components.konflux.reading import UnreadableError
 from krm_merge.components.plan.plan_file import RecordedPlan, read_recorded_plan
@@ -200,8 +200,6 @@ def graph_command(directory: Path, config: Path | None, form: str, target: Path)
     show_results(results, quiet=True)
     if drawing is not None:
         text = dot(drawing) if form == "dot" else mermaid(drawing)
-        if form == "mermaid" and (why := beyond_mermaid(drawing, text)):
-            say(f"warning: {why}; use --format dot")
         write_result(target, File(text.encode()))
     if results.errors:
         sys.exit(1)

@@ -180,9 +180,6 @@ def init(
         targets = _targets_of_file(options.repositories)
     elif options.host is not None and options.owner is not None:
         targets = _targets_of_owner(options.host, options.owner, options.topic, options.forges, options.apis)
-        selection |= {"forge": take_credentials(options.host), "owner": options.owner} | (
-            {"topic": options.topic} if options.topic else {}
-        )
     else:
         directories = _matching(options.packages)
         tree = working_tree_of(directories)
@@ -191,7 +188,7 @@ def init(
             say(f"left out: {problem}", on_stdout=False)
         if len(problems) > _MOST_LINES:
             say(f"left out: {len(problems) - _MOST_LINES:,} more that cannot be read", on_stdout=False)
-        selection |= {"workingTree": os.path.relpath(tree, directory.resolve()), "packages": [*options.packages]}
+        selection["workingTree"] = os.path.relpath(tree, directory.resolve())
     if not targets:
         at = f" and is at {version}" if version else ""
         raise PackageError(f"no package there follows {source.repository} {source.directory}{at}")

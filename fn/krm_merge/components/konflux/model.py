@@ -24,11 +24,6 @@ def tag_of(reference: str) -> str:
     return reference.partition("@")[0][len(image_repository(reference)) + 1 :]
 
 
-def is_tag(text: str) -> bool:
-    """Whether the whole text is a tag."""
-    return re.fullmatch(TAG_PATTERN, text) is not None
-
-
 def digest_of(reference: str) -> str:
     """The digest of an image reference, '' where it has none."""
     return reference.partition("@")[2]

@@ -28,7 +28,6 @@ class BuildFate:
 
     tests: bool
     candidate: bool
-    environment: bool
     release: bool
 
 
@@ -36,7 +35,7 @@ def fate(role: Role, event: BuildEvent, outcome: BuildOutcome) -> BuildFate:
     """The consequences of a build, by its Component's role (CR14 to CR18); dependencies are not tested or released."""
     built, pushed = outcome == "succeeded", event == "push"
     tested = built and role in ("dependant", "independent")
-    return BuildFate(tested, built and pushed, tested and pushed, tested and pushed)
+    return BuildFate(tested, built and pushed, tested and pushed)
 
 
 @dataclass(frozen=True, slots=True)
