@@ -144,7 +144,7 @@ class DefinedKind(SchemaKind):
         """The definition's schema, with the version and the kind that it is for."""
         definition = yaml.safe_load((ROOT / self.place).read_text(encoding="utf-8"))["spec"]
         (version,) = definition["versions"]
-        content = version["schema"]["openAPIV3Schema"]
+        content: JsonSchema = version["schema"]["openAPIV3Schema"]
         names = {
             "apiVersion": {"const": f"{definition['group']}/{version['name']}"},
             "kind": {"const": definition["names"]["kind"]},
