@@ -17,7 +17,8 @@ ROWS = [
     pytest.param("a: 1|b: 2", "# u|a: 1|b: 2", "a: 1|b: 2", "", "# u|a: 1|b: 2", id="added by upstream"),
     pytest.param("# o|a: 1", "a: 1", "# o|a: 1", "", "a: 1", id="removed by upstream"),
     pytest.param("# o|a: 1", "# u|a: 1", "# l|a: 1", "", "# l|a: 1", id="changed by both"),
-    pytest.param("a: 1", "# u|a: 1", "# l|a: 1", "", "# l|a: 1", id="added by both"),
+    pytest.param("a: 1", "# u|a: 1", "# l|a: 1", "", "# l|# u|a: 1", id="added by both"),
+    pytest.param("a: 1", "# b|# u|a: 1", "# b|a: 1", "", "# b|# u|a: 1", id="added alike by both, and more"),
     pytest.param("a: 1", "a: 1 # u", "a: 1", "", "a: 1 # u", id="behind, added"),
     pytest.param("a: 1", "a: 1  # u", "a: 1", "", "a: 1  # u", id="behind, two blanks"),
     pytest.param("a: 1 # o", "a: 1 # u", "a: 1   # o", "", "a: 1   # u", id="behind, local's blanks"),
@@ -75,7 +76,7 @@ ROWS = [
     ),
     pytest.param("a: it's # o", "a: it's # u", "a: it's # o", "", "a: it's # u", id="one quote"),
     pytest.param("a: 1", "a: 1|# u", "a: 1", "", "a: 1|# u", id="foot"),
-    pytest.param("a: 1", "a: 1|# u", "a: 1|# l", "", "a: 1|# l", id="foot of both"),
+    pytest.param("a: 1", "a: 1|# u", "a: 1|# l", "", "a: 1|# l|# u", id="foot of both"),
     pytest.param("a: 1|b: 1", "a: 1||b: 1", "a: 1|b: 1", "", "a: 1||b: 1", id="blank line"),
     pytest.param("a:|  b: 1", "a:|  # u|  b: 1", "a:|    b: 1", "", "a:|    # u|    b: 1", id="indented anew"),
     pytest.param("a:|  - b: 1", "a:|  # u|  - b: 1", "a:|- b: 1", "", "a:|# u|- b: 1", id="indented less"),
@@ -169,6 +170,9 @@ ROWS = [
         id="above and behind a dash, upstream added a blank line",
     ),
     pytest.param("# m|- # m", "# m|-", "# m|- # m", "", "# m|-", id="above and behind a dash alike, one removed"),
+    pytest.param(
+        "b: 1|# m", "# m|b: 1", "|b: 1|# m", "# m", "|# m|b: 1", id="foot moved above a line that upstream brings"
+    ),
     pytest.param("-|# o|# o|-", "# o|-|# o|-", "-|# o|# o|- # q", "-", "# o|-|# o|- # q", id="one of two moved"),
     pytest.param(
         "c:|- # m|# n",
@@ -179,7 +183,7 @@ ROWS = [
         id="added above a dash that has it behind",
     ),
     pytest.param("# m|-", "# m|# m|-", "# m|-", "", "# m|# m|-", id="doubled by upstream"),
-    pytest.param("# o|a: 1", "a: 1", "# l|# o|a: 1", "# l|# o|a: 1", "# l|# o|a: 1", id="removed beside one of local"),
+    pytest.param("# o|a: 1", "a: 1", "# l|# o|a: 1", "# l|# o|a: 1", "# l|a: 1", id="removed beside one of local"),
     pytest.param(
         "a|b", "a # m|# m|n|b", "a|# m|n|b|# m|l", "a|b|# m|l", "a # m|# m|n|b|# m|l", id="added twice, and elsewhere"
     ),

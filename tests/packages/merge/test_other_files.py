@@ -291,7 +291,7 @@ OTHERS = [
             ("upstream changes it", "# o\n---\n", "# u\n---\n", "# o\n---\n", "# u\n---\n"),
             ("upstream removes it", "# o\n\n---\n", "---\n", "# o\n\n---\n", "---\n"),
             ("local adds it", "---\n", "---\n", "# l\n---\n", "# l\n---\n"),
-            ("both add one: local's (V8)", "---\n", "# u\n---\n", "# l\n---\n", "# l\n---\n"),
+            ("both add one", "---\n", "# u\n---\n", "# l\n---\n", "# l\n# u\n---\n"),
             ("local has no mark", "---\n", "# u\n---\n", "", "# u\n"),
         ]
     ),

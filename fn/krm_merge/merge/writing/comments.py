@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from krm_merge.krm import FieldPath, Severity
 from krm_merge.merge.decisions.decision import INPUT_SIDES, Decision, InputSide, Side
 from krm_merge.merge.decisions.report import lost_comments_message
-from krm_merge.merge.lines.sequence import matching_blocks
+from krm_merge.merge.lines.sequence import matching_blocks, stretches
 from krm_merge.merge.lines.three_way import MERGE_COMMENT, SETTER, comment_lines, comments_in
 from krm_merge.merge.values.images import blind_to_versions
 from krm_merge.schema import Secrecy
@@ -198,10 +198,28 @@ def _merged_lines(
     theirs = _bare(upstream)
     if theirs in (before, ours) or any(MERGE_COMMENT in line for side in (before, theirs, ours) for line in side):
         return tuple(local)
-    if ours != before:
-        # V8: both changed them.
-        return tuple(local)
-    return tuple(" " * (_indent(line) + shift) + line.strip() if line.strip() else "" for line in upstream)
+    written = [" " * (_indent(line) + shift) + line.strip() if line.strip() else "" for line in upstream]
+    if len(before) == len(theirs) == len(ours):
+        # As many lines: each is one that a side changed, or not.
+        pairs = zip(before, theirs, ours, written, local, strict=True)
+        return tuple(line if mine == old != new else own for old, new, mine, line, own in pairs)
+    if ours == before:
+        return tuple(written)
+    merged: list[str] = []
+    for part in stretches(before, theirs, ours):
+        if part.changed_by == "upstream":
+            merged += written[slice(*part.upstream)]
+            continue
+        own, added = local[slice(*part.local)], written[slice(*part.upstream)]
+        if part.changed_by == "both" and not added:
+            # What upstream removed goes, what local added beside it is kept.
+            own = [line for line in own if not line.strip() or line.strip() not in before[slice(*part.original)]]
+        merged += own
+        if part.changed_by == "both" and part.original[0] == part.original[1]:
+            # What both added is kept.
+            known = _bare(own)
+            merged += [line for line in added if line and line.strip() not in known]
+    return tuple(merged)
 
 
 def _behind(original: str, upstream: str, local: str, *, takes_upstream: bool) -> str:
