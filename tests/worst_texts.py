@@ -64,18 +64,15 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("A= "),
         Worst("a", 'A="'),
     ),
-    "components.digests._DETACHED": (Worst("a"), Worst("a@"), Worst("sha256:"), Worst(f"a@sha256:{HEX}g")),
-    "components.digests._DETACHED_HEX": (Worst("sha256:"), Worst("a"), Worst(f"{HEX}g")),
-    "components.digests._HAS_DETACHED": (
+    "components.digests._IN_FIELD": (Worst("a"), Worst("a@"), Worst("sha256:"), Worst(f"a@sha256:{HEX}g")),
+    "components.digests._HAS_FIELD": (
         Worst("tag: "),
         Worst("tag"),
         Worst(" ", "tag"),
         Worst(" ", "tag:"),
         Worst("a", "tag: "),
-        Worst("sha:a"),
     ),
     "components.digests._USE": (Worst("@"), Worst("@$"), Worst("a", "@${")),
-    "components.digests._DIGEST_ALONE": (Worst("a"), Worst("sha256:")),
     "components.digests._named": (
         Worst("a"),
         Worst("a:"),

@@ -1,8 +1,8 @@
 """References to images with a digest, in any file: found, attributed to components, and replaced (rule C5).
 
 In a text the reference is matched whole, as one word. In YAML, JSON included, the digest may have a field of its
-own: `images` of a kustomization, and `registry`, `repository`, `tag`, `digest` and `sha` of Helm values. Elsewhere it
-may have a variable of its own, with which `name@${DIGEST}` names the image.
+own: `images` of a kustomization, and `registry`, `repository`, `tag` and `digest` of Helm values. Elsewhere it may have
+a variable of its own, with which `name@${DIGEST}` names the image.
 """
 
 from __future__ import annotations
@@ -80,11 +80,8 @@ _ASSIGNMENT = re.compile(
     rb"(?P<quote>[\"']?)(?P<value>[^\s\"'#]+)(?P=quote)[ \t]*(?:#[^\n]*)?\r?$",
     re.MULTILINE,
 )
-_DIGEST_ALONE = re.compile(rf"(?:{_ALGORITHM})?{_HEX}".encode())
-_DETACHED = re.compile(rf"(?:(?P<tag>{TAG_PATTERN})@)?{_ALGORITHM}(?P<hex>{_HEX})")
-_DETACHED_HEX = re.compile(rf"(?P<tag>)(?:{_ALGORITHM})?(?P<hex>{_HEX})")
-_DETACHED_BY_KEY = {"digest": _DETACHED, "tag": _DETACHED, "sha": _DETACHED_HEX}
-_HAS_DETACHED = re.compile(rf"(?:digest|tag|sha)[\"']?\s*:\s*[\"']?(?:{TAG_PATTERN}@)?(?:{_ALGORITHM})?{_HEX}".encode())
+_IN_FIELD = re.compile(rf"(?:(?P<tag>{TAG_PATTERN})@)?(?P<digest>{_ALGORITHM}{_HEX})")
+_HAS_FIELD = re.compile(rf"(?:digest|tag)[\"']?\s*:\s*[\"']?(?:{TAG_PATTERN}@)?{_ALGORITHM}{_HEX}".encode())
 """Whether a file may hold a digest in a YAML field; a cheap test before it is parsed."""
 
 
@@ -129,7 +126,7 @@ def _named(names: Iterable[str], digest: bytes) -> re.Pattern[bytes]:
 
 def _fields(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[ImageReference]:
     """The digests that have a field of their own; empty if the file is not YAML."""
-    if not _HAS_DETACHED.search(data):
+    if not _HAS_FIELD.search(data):
         return
     try:
         text = data.decode()
@@ -184,17 +181,13 @@ def _digests_of(mapping: MappingNode) -> Iterator[tuple[int, str, str]]:
     """
     for entry in mapping.entries:
         value = entry.value
-        pattern = _DETACHED_BY_KEY.get(key_text(entry.key))
-        if pattern is None or not isinstance(value, Scalar) or value.anchor:
+        if key_text(entry.key) not in ("digest", "tag") or not isinstance(value, Scalar) or value.anchor:
             continue
-        match = pattern.fullmatch(value.text)
-        if match is None or value.source is None:
-            continue
-        at = value.source.text.find(match["hex"], value.start, value.end)
-        if at < 0:
-            continue
-        tag = match["tag"] or _text(mapping, "tag") or _text(mapping, "newTag")
-        yield at, tag, f"{_ALGORITHM}{match['hex']}"
+        match = _IN_FIELD.fullmatch(value.text)
+        at = value.source.text.find(value.text, value.start, value.end) if match and value.source else -1
+        if match and at >= 0:
+            tag = match["tag"] or _text(mapping, "tag") or _text(mapping, "newTag")
+            yield at + match.start("digest") + len(_ALGORITHM), tag, match["digest"]
 
 
 _VARIABLE = rb"\$\{?(?P<variable>[A-Za-z_][A-Za-z0-9_]*)"
@@ -204,8 +197,6 @@ _USE = re.compile(b"@" + _VARIABLE)
 def _variables(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[ImageReference]:
     """The digests that have a variable of their own, with which `name@${DIGEST}` names the image."""
     values = group_by_key((match["name"], match) for match in _ASSIGNMENT.finditer(data))
-    if not any(_DIGEST_ALONE.fullmatch(match["value"]) for matches in values.values() for match in matches):
-        return
     all_uses = Counter(match["variable"] for match in _USE.finditer(data))
     uses_by_variable = group_by_key((match["variable"], match) for match in _named(names, _VARIABLE).finditer(data))
     for variable, uses in uses_by_variable.items():
@@ -214,10 +205,9 @@ def _variables(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> 
         # With several names or values, which of them belong together is unknown.
         if len(repositories) > 1 or len(uses) < all_uses[variable] or len(assigned) != 1:
             continue
-        value = assigned[0]["value"]
-        if _DIGEST_ALONE.fullmatch(value):
+        digest = assigned[0]["value"].decode(errors="replace")
+        if is_digest(digest):
             start = assigned[0].end("value") - HEX_LENGTH
-            digest = f"{_ALGORITHM}{value[-HEX_LENGTH:].decode()}"
             tag, line = (uses[0]["tag"] or b"").decode(), bisect_left(breaks, start) + 1
             yield ImageReference(start, start + HEX_LENGTH, start, repositories.pop(), tag, digest, line)
 

@@ -39,11 +39,10 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The Components of one Application under its heading: those that edges link, in order, and the others."""
+    """The Components of one Application under its heading: those that edges link, in order, then the others."""
 
     title: str
-    linked: list[ComponentKey]
-    independent: list[ComponentKey]
+    components: list[ComponentKey]
 
 
 def clusters(graph: Graph) -> Iterator[Cluster]:
@@ -51,8 +50,7 @@ def clusters(graph: Graph) -> Iterator[Cluster]:
     for (namespace, application), keys in sorted(graph.applications.items()):
         name = f"Application {application}" if application else "no Application"
         title = f"{name} in namespace {namespace}" if namespace else name
-        linked = [key for key in keys if graph.role(key) != "independent"]
-        yield Cluster(title, linked, [key for key in keys if graph.role(key) == "independent"])
+        yield Cluster(title, sorted(keys, key=lambda key: graph.role(key) == "independent"))
 
 
 def printable(text: str) -> str:
@@ -94,14 +92,13 @@ def mermaid(drawing: Drawing) -> str:
     applications = list(clusters(graph))
     for number, cluster in enumerate(applications):
         lines += [f'  subgraph a{number}["{_mermaid_text(cluster.title)}"]', "    direction LR"]
-        for key in (*cluster.linked, *cluster.independent):
+        for key in cluster.components:
             role = graph.role(key)
             left, right = _MERMAID_SHAPES[role]
             first, *rest = map(_mermaid_text, _lines(drawing, key))
             text = "<br/>".join((f"<b>{first}</b>", *rest))
             tested = "Tested" if graph.is_tested(key) else ""
             lines.append(f'    {names[key]}{left}"{text}"{right}:::{role}{tested}')
-        lines += [f"    {' ~~~ '.join(names[key] for key in row)}" for row in _rows(cluster.independent)]
         lines.append("  end")
     lines += [f"  {names[edge.dependency]} --> {names[edge.dependant]}" for edge in _in_order(graph.edges)]
     lines.append(f'  legend["{"<br/>".join(map(_mermaid_text, _LEGEND))}"]:::legend')
@@ -145,13 +142,12 @@ def dot(drawing: Drawing) -> str:
     ]
     for number, cluster in enumerate(clusters(graph)):
         lines += [f"  subgraph cluster_{number} {{", f"    label={_dot_text([cluster.title])};", '    color="#9ca3af";']
-        for key in (*cluster.linked, *cluster.independent):
+        for key in cluster.components:
             role = graph.role(key)
             fill, line = _COLOURS[role]
             width = 3 if graph.is_tested(key) else 1
             style = f'{_DOT_SHAPES[role]}, penwidth={width}, fillcolor="{fill}", color="{line}"'
             lines.append(f"    {names[key]} [label={_dot_text(_lines(drawing, key))}, {style}];")
-        lines += [f"    {' -> '.join(names[key] for key in row)} [style=invis];" for row in _rows(cluster.independent)]
         lines.append("  }")
     lines += [f"  {names[edge.dependency]} -> {names[edge.dependant]};" for edge in _in_order(graph.edges)]
     return "\n".join([*lines, "}"]) + "\n"
@@ -186,12 +182,3 @@ def _lines(drawing: Drawing, key: ComponentKey) -> list[str]:
 
 def _in_order(edges: Iterable[Edge]) -> list[Edge]:
     return sorted(edges, key=lambda edge: (edge.dependency, edge.dependant))
-
-
-_ROW = 4
-
-
-def _rows(keys: Sequence[ComponentKey]) -> Iterator[Sequence[ComponentKey]]:
-    """Rows of Components without edges, which invisible links set side by side. A row of one needs no link."""
-    rows = (keys[start : start + _ROW] for start in range(0, len(keys), _ROW))
-    return (row for row in rows if len(row) > 1)

@@ -114,8 +114,7 @@ __getattr__, __dir__ = lazy_interface(
         "values.context": "resource_content",
         "values.images": "image_repository",
         "values.pipeline": "NotIdentified PipelineFunction functions_at match_functions read_functions",
-        "values.texts": "CHART_FILE VersionOrder choose_text higher_version merge_whole_text "
-        "version_order",
+        "values.texts": "CHART_FILE VersionOrder choose_text higher_version merge_whole_text version_order",
         "writing.carry_out": "carry_out",
     },
 )
