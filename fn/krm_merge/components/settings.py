@@ -19,7 +19,7 @@ from krm_merge.forges.interface import same_repository
 ALL_TESTS: Final = frozenset(("application", "component", "pull_request", "push"))
 """Contexts in which a scenario tests every component."""
 GROUP_TESTS: Final = "group"
-_OF_COMPONENT: Final = "component_"
+OF_COMPONENT: Final = "component_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,48 +47,31 @@ class Contexts:
 
     names: list[str]
     replaced: list[str] | None
-    untested: tuple[str, ...] = ()
-    """The Components that a limited scenario named and no longer tests."""
 
 
-def scenario_contexts(existing: Sequence[str], replaced: Sequence[str] | None, application: Application) -> Contexts:
-    """The contexts of a scenario that tests no dependency (CR14); its other contexts are kept.
+def scenario_contexts(
+    existing: Sequence[str], replaced: Sequence[str] | None, application: Application
+) -> Contexts | None:
+    """The contexts of a scenario that tests every Component but dependencies (CR14); its other contexts are kept.
 
-    `replaced` are the contexts that an earlier run replaced. Without any dependency they are restored (CR6).
+    `replaced` are the contexts that an earlier run replaced. Without any dependency they are restored (CR6). Gives None
+    for a scenario that a person limited to some contexts.
     """
-    if replaced is not None and (not replaced or ALL_TESTS & set(replaced)):
-        more = (name for name in existing if name in ALL_TESTS and name not in replaced)
-        return _full_contexts(existing, [*replaced, *more], application)
-    if not existing or ALL_TESTS & set(existing):
-        return _full_contexts(existing, [name for name in existing if _is_replaced(name)], application)
-    return _limited_contexts(existing, replaced or (), application)
-
-
-def _is_replaced(name: str) -> bool:
-    return name in ALL_TESTS or name == GROUP_TESTS or name.startswith(_OF_COMPONENT)
-
-
-def _full_contexts(existing: Sequence[str], replaced: list[str], application: Application) -> Contexts:
-    """For a scenario that tests every Component."""
+    if replaced is not None:
+        replaced = [*replaced, *(name for name in existing if name in ALL_TESTS and name not in replaced)]
+    elif existing and not ALL_TESTS & set(existing):
+        return None
+    else:
+        replaced = [name for name in existing if _is_replaced(name)]
     if not application.untested:
         return Contexts([*replaced, *(name for name in existing if not _is_replaced(name))], None)
-    tested = [f"{_OF_COMPONENT}{name}" for name in application.tested]
-    replaceable = ALL_TESTS | {GROUP_TESTS, *tested, *(f"{_OF_COMPONENT}{name}" for name in application.untested)}
+    tested = [f"{OF_COMPONENT}{name}" for name in application.tested]
+    replaceable = ALL_TESTS | {GROUP_TESTS, *tested, *(f"{OF_COMPONENT}{name}" for name in application.untested)}
     return Contexts([*tested, GROUP_TESTS, *(name for name in existing if name not in replaceable)], replaced)
 
 
-def _limited_contexts(existing: Sequence[str], replaced: Sequence[str], application: Application) -> Contexts:
-    """For a limited scenario. Adds a context only where the scenario would test everything without it."""
-    is_stand_in = list(existing) == [GROUP_TESTS] and replaced and GROUP_TESTS not in replaced
-    now = [] if is_stand_in else list(existing)
-    before = [*(name for name in replaced if name not in now and name != GROUP_TESTS), *now]
-    untested = {f"{_OF_COMPONENT}{name}": name for name in application.untested}
-    dropped = [name for name in before if name in untested]
-    if not dropped:
-        return Contexts(before, None)
-    group = [GROUP_TESTS] if GROUP_TESTS in before else []
-    left = [name for name in before if name not in untested]
-    return Contexts(left or [GROUP_TESTS], [*dropped, *group], tuple(untested[name] for name in dropped))
+def _is_replaced(name: str) -> bool:
+    return name in ALL_TESTS or name == GROUP_TESTS or name.startswith(OF_COMPONENT)
 
 
 def nudges_of(

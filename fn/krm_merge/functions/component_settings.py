@@ -19,6 +19,7 @@ from krm_merge.components.konflux.reading import (
 )
 from krm_merge.components.settings import (
     GROUP_TESTS,
+    OF_COMPONENT,
     Application,
     applications,
     nudges_of,
@@ -161,19 +162,19 @@ def _scenarios(component_items: ComponentItems, graph: Graph, edits: ValueEdits)
             continue
         by_name = {text(context, "name"): context for context in items(edits.value(item), "spec", "contexts")}
         target = scenario_contexts(list(by_name), replaced, application)
+        if target is None:
+            if tested := [name for name in application.untested if f"{OF_COMPONENT}{name}" in by_name]:
+                message = f"tests {join_names(tested)}, which others depend on; name {GROUP_TESTS} instead"
+                edits.report(item, "warning", "CR14", message)
+            continue
         if not target.names:
             edits.remove(item, ("spec", "contexts"))
         elif list(by_name) != target.names:
             edits.set(item, ("spec", "contexts"), [by_name.get(name, {"name": name}) for name in target.names])
         _remember(item, None if target.replaced is None else json.dumps(target.replaced), edits)
-        if target.untested:
-            message = f"does not test {join_names(target.untested)}, which others depend on"
-            if target.names == [GROUP_TESTS]:
-                message += "; it tests groups, since without contexts it would test everything"
-            edits.report(item, "info", "CR14", message)
-        elif target.replaced is not None:
-            tested = join_names(application.tested)
-            message = f"tests {tested} and groups; a new Component is untested until this runs again"
+        if target.replaced is not None:
+            names = join_names(application.tested)
+            message = f"tests {names} and groups; a new Component is untested until this runs again"
             edits.report(item, "info", "CR14", message)
         elif replaced is not None:
             edits.report(item, "info", "CR6", f"spec.contexts is restored: {join_names(target.names)}")

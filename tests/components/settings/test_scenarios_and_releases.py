@@ -98,7 +98,6 @@ def contexts_of(text: str) -> list[str]:
 
 # The contexts before and after, of an application where bundle depends on op1 and op2; and what is remembered.
 SCENARIOS = [
-    # General ones.
     ([], "component_alone component_bundle group", []),
     (["push"], "component_alone component_bundle group", ["push"]),
     (["disabled", "component"], "component_alone component_bundle group disabled", ["component"]),
@@ -107,41 +106,43 @@ SCENARIOS = [
         "component_alone component_bundle group component_far",
         ["component_op1", "pull_request", "component_far", "group"],
     ),
-    # Limited ones.
-    (["component_bundle"], "component_bundle", None),
-    (["group"], "group", None),
-    (["override", "disabled"], "override disabled", None),
-    (["component_op1", "component_bundle"], "component_bundle", ["component_op1"]),
-    (["component_bundle", "component_op2", "group"], "component_bundle group", ["component_op2", "group"]),
-    (["component_op1", "component_op2"], "group", ["component_op1", "component_op2"]),
-    (["component_op1", "group"], "group", ["component_op1", "group"]),
 ]
 
 
 @pytest.mark.parametrize(("before", "after", "remembered"), SCENARIOS)
-def test_scenarios(before: list[str], after: str, remembered: list[str] | None) -> None:
-    """CR14, CR6: limited ones only lose contexts of dependencies; without dependencies all get back what they had."""
+def test_scenarios(before: list[str], after: str, remembered: list[str]) -> None:
+    """CR14, CR6: those that test all; without dependencies they get back what they had."""
     answer = expect([ALONE, BUNDLE, OP1, OP2, scenario(*before)])
     text = answer.items[-1]
     assert contexts_of(text) == after.split()
     annotations = yaml.safe_load(text)["metadata"].get("annotations", {})
-    assert annotations == ({} if remembered is None else {REPLACED: json.dumps(remembered)})
+    assert annotations == {REPLACED: json.dumps(remembered)}
     remaining = [name for name in after.split() if name in before]
     assert all(f"- name: {name} # of {name}\n" in text for name in remaining)
-    if remembered is None:
-        assert text == scenario(*before)
-        assert not answer.messages("CR14")
     free = expect([ALONE, replace_text(BUNDLE, ("dependsOn", "no")), replace_text(OP1, ("build", "no")), OP2, text])
     assert sorted(contexts_of(free.items[-1])) == sorted(before)
     assert REPLACED not in free.items[-1]
-    assert free.rules() == ["CR6"] * (remembered is not None)
+    assert free.rules() == ["CR6"]
 
 
-def test_scenarios_that_would_test_nothing() -> None:
-    """CR14, C3: without contexts a scenario tests everything; so it keeps group, and this is reported."""
-    answer = expect([BUNDLE, OP1, OP2, scenario("component_op1")])
-    (message,) = answer.messages("CR14")
-    assert "does not test op1, which others depend on; it tests groups, since without contexts it would" in message
+LIMITED = [
+    (["component_bundle"], ""),
+    (["group"], ""),
+    (["override", "disabled"], ""),
+    (["component_op1", "component_bundle"], "op1"),
+    (["component_op1", "component_op2", "group"], "op1, op2"),
+]
+
+
+@pytest.mark.parametrize(("contexts", "dependencies"), LIMITED)
+def test_scenarios_that_a_person_limited(contexts: list[str], dependencies: str) -> None:
+    """CR14, C3: they are kept; those that test dependencies are reported."""
+    text = scenario(*contexts)
+    answer = expect([ALONE, BUNDLE, OP1, OP2, text])
+    assert answer.items[-1] == text
+    messages = [message.partition(": ")[2] for message in answer.messages("CR14")]
+    remedy = f"tests {dependencies}, which others depend on; name group instead"
+    assert [message.endswith(remedy) for message in messages] == [True] * bool(dependencies)
 
 
 def test_scenarios_of_new_components() -> None:
@@ -161,17 +162,6 @@ def test_scenarios_that_are_edited() -> None:
     answer = expect([*components, more])
     assert contexts_of(answer.items[-1]) == ["component_alone", "component_bundle", "group", "override"]
     assert """'["application", "push"]'""" in answer.items[-1]
-    limited = expect([*components, scenario("component_op1", "component_bundle")]).items[-1]
-    text = replace_text(limited, ("- name: component_bundle # of component_bundle\n", "- name: component_alone\n"))
-    assert expect([*components, text]).items[-1] == text
-    grouped = expect([*components, scenario("component_op1", "component_bundle", "group")]).items[-1]
-    answer = expect([*components, replace_text(grouped, ("  - name: group # of group\n", ""))])
-    assert contexts_of(answer.items[-1]) == ["component_bundle"]
-    # Of what is no dependency any more the context comes back, while others stay away.
-    some = expect([*components, scenario("component_op1", "component_op2")]).items[-1]
-    answer = expect([ALONE, replace_text(BUNDLE, ("    - op2   # second\n", "")), OP1, OP2, some])
-    assert contexts_of(answer.items[-1]) == ["component_op2"]
-    assert """'["component_op1"]'""" in answer.items[-1]
 
 
 @pytest.mark.parametrize("note", ["'['", "'7'", "bundle"])
