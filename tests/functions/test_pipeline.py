@@ -103,21 +103,11 @@ def test_rendered_resources_take_the_changes_of_upstream(recording: Path) -> Non
     assert sorted(yaml.safe_load_all(text), key=key) == sorted(expected, key=key)
 
 
-@pytest.mark.parametrize("kind", ["PatchResources", "TransformResources"])
-def test_values_that_a_function_writes_are_upstreams(kind: str) -> None:
-    operations = [{"op": "replace", "path": "/spec/replicas", "value": 5}]
-    transformation = {
-        "apiVersion": "fn.kpt.dev/v1alpha1",
-        "kind": "TransformResources",
-        "metadata": {"name": "patches"},
-        "plugins": [{"name": "scale", "patches": [{"ops": operations}]}],
-    }
-    config = PATCHES if kind == "PatchResources" else yaml.safe_dump(transformation)
-    local = RENDERED if kind == "PatchResources" else ORIGINAL.replace("replicas: 1", "replicas: 5")
+def test_values_that_a_function_writes_are_upstreams() -> None:
     upstream = ORIGINAL.replace("replicas: 1", "replicas: 2").replace("1.25", "1.27")
-    text, merged = merge(ORIGINAL, upstream, local, PATCHING, patches=config)
+    text, merged = merge(ORIGINAL, upstream, RENDERED, PATCHING, patches=PATCHES)
     assert not merged.has_conflicts
-    assert text == local.replace("replicas: 5", "replicas: 2").replace("1.25", "1.27")
+    assert text == RENDERED.replace("replicas: 5", "replicas: 2").replace("1.25", "1.27")
 
 
 def test_a_patch_in_a_config_map_is_known() -> None:
@@ -277,22 +267,6 @@ spec:
 def test_an_edit_by_hand_is_never_taken_for_a_functions(function: dict[str, Any], original: str, local: str) -> None:
     _, merged = merge(original, None, local, function)
     assert merged.has_conflicts
-
-
-def test_no_program_runs_for_a_merge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plugin = tmp_path / "plugin"
-    plugin.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
-    plugin.chmod(0o755)
-    monkeypatch.setenv("KRM_MERGE_PLUGIN_DIR", str(tmp_path))
-    config = {
-        "apiVersion": "fn.kpt.dev/v1alpha1",
-        "kind": "TransformResources",
-        "metadata": {"name": "patches"},
-        "plugins": [{"name": "plugin", "exec": {"file": "plugin"}}],
-    }
-    _, merged = merge(ORIGINAL, None, RENDERED, PATCHING, patches=yaml.safe_dump(config))
-    assert merged.has_conflicts
-    assert not (tmp_path / "ran").exists()
 
 
 def test_a_package_renders_what_is_inside_it_after_its_subpackages() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import pytest
@@ -13,53 +12,15 @@ from krm_merge.patch.patches import (
     ParsedPatch,
     PatchType,
     format_problem,
-    overwritten_fields,
     patches_of,
     path_by_keys,
     read_patches,
-    shown,
     with_labels,
 )
 
 
 def parsed(*values: Any) -> list[ParsedPatch]:
     return [patches_of([value])[0] for value in values]
-
-
-def overwritten(document: Any, *values: Any) -> list[tuple[Any, ...]]:
-    """The fields, the patches and the lost values after all patches."""
-    patches = [partial(patch.apply, schema=AnyShape(), modes=Modes()) for patch in parsed(*values)]
-    for patch in patches:
-        document = patch(document)
-    return [tuple(field) for field in overwritten_fields(document, patches)]
-
-
-@pytest.mark.parametrize(
-    ("patches", "expected"),
-    [
-        ([{"a": 1}, {"a": 2}], [(("a",), 0, 1, 1)]),
-        ([{"a": 1}, {"b": 2}], []),
-        ([{"a": 1}, {"a": 1}], []),
-        ([{"a": 1}, {"b": 2}, {"a": 3}], [(("a",), 0, 2, 1)]),
-        # The last one has it.
-        ([{"a": 1}, {"a": 2}, {"a": 3}], [(("a",), 0, 2, 1), (("a",), 1, 2, 2)]),
-        ([{"a": None}, {"a": 2}], [(("a",), 0, 1, None)]),
-        ([{"x": {"a": 1, "b": 1}}, {"x": {"b": 2}}], [(("x", "b"), 0, 1, 1)]),
-        # An empty parent is there for others to fill.
-        ([[{"op": "add", "path": "/x", "value": {}}], {"x": {"b": 2}}], []),
-        ([[{"op": "add", "path": "/x", "value": {"b": 1}}], {"x": {"b": 2}}], [(("x", "b"), 0, 1, 1)]),
-        ([{"x": {"b": None}}, {"x": {"b": 2}}], [(("x", "b"), 0, 1, None)]),
-        ([[{"op": "add", "path": "/x", "value": {"c": 1}}], {"x": {"b": 2}}], [(("x", "b"), 0, 1, None)]),
-        # What a patch adds again at each run is nobody else's.
-        ([[{"op": "add", "path": "/l/-", "value": 1}], [{"op": "add", "path": "/l/-", "value": 2}]], []),
-        # The same elements in another order: they moved.
-        ([{"l": [2, 1]}, {"l": [1, 2]}], []),
-        # It cannot run twice.
-        ([[{"op": "remove", "path": "/gone"}], {"a": 2}], []),
-    ],
-)
-def test_the_fields_that_a_later_patch_sets_differently(patches: list[Any], expected: list[Any]) -> None:
-    assert overwritten({"l": [], "gone": 1, "a": 0}, *patches) == expected
 
 
 def test_a_path_names_elements_by_their_keys() -> None:
@@ -73,12 +34,6 @@ def test_a_path_names_elements_by_their_keys() -> None:
     assert path("l", 1, keys=("name", "port")) == ("l", 1)
     assert path("m", 0) == ("m", 0)
     assert path("l", 2) == ("l", 2)
-
-
-def test_values_in_results() -> None:
-    assert shown("text", secret=False) == "text"
-    assert shown({"a": "é"}, secret=False) == '{"a":"é"}'
-    assert "text" not in shown("text", secret=True)
 
 
 # ---- texts -----------------------------------------------------------------------------------------------------------

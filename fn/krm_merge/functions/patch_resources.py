@@ -45,7 +45,6 @@ from krm_merge.krm import (
     TargetNames,
     Targets,
     format_path,
-    value_at,
 )
 from krm_merge.limits import CopiedInAll, Copies
 from krm_merge.merge import ListKeys
@@ -56,12 +55,10 @@ from krm_merge.patch.patches import (
     ParsedPatch,
     PatchType,
     format_problem,
-    overwritten_fields,
     patch_between,
     patches_of,
     path_by_keys,
     read_patches,
-    shown,
     smallest_patch,
     target_of,
     with_labels,
@@ -297,7 +294,6 @@ class Patcher:
                     tally.renames.append(change)
                 now, identity = after, TargetNames.of(after)
         if now is not before:
-            self._report_overwritten(item, applied, before, now)
             self._report_flaws(item, applied, before, now)
         return now
 
@@ -308,26 +304,6 @@ class Patcher:
             path = format_path(path_by_keys(flaw.path, after, shape.keys_at))
             message = f"{item.ref}: {path} {flaw.problem}, after {abridge([job.label for job in jobs], _SHOWN)}"
             self.results.warning(message, resource=item.ref, file=item.file, path=path, rule=flaw.rule)
-
-    def _report_overwritten(self, item: Resource, jobs: Sequence[PatchJob], before: Object, after: Object) -> None:
-        """P4: reports what a patch sets and a later one sets differently, in the words that plugins have (T5)."""
-        shape, modes = self._shapes.of(item), self._config.modes
-
-        def run(job: PatchJob, value: Object) -> Object:
-            return _settle(job.patch.apply(value, shape, modes, copies=Copies()), value, job)
-
-        for field_ in overwritten_fields(after, [partial(run, job) for job in jobs]):
-            loser, winner = jobs[field_.loser], jobs[field_.winner]
-            path = format_path(path_by_keys(field_.path, after, shape.keys_at))
-            values = [value_at(value, field_.path) for value in (before, after)]
-            secret = any(_is_secret(item, job, after) for job in (loser, winner))
-            current, proposed, lost = (None if v is None else shown(v, secret=secret) for v in (*values, field_.value))
-            tags = {"event": "ignored", "patch": loser.label, "winner": winner.label, "reason": "overwritten"}
-            message = f"{item.ref}: {loser.label}'s {path} is ignored: {winner.label} overwrites it"
-            more = tags if lost is None else {**tags, "value": lost}
-            self.results.add(
-                Result("warning", message, item.ref, item.file, item.index, path, current, proposed, more, "P4")
-            )
 
     def _apply(self, job: PatchJob, tally: Tally, now: Object, item: Resource, copies: Copies) -> Object | None:
         """The object after one patch, None where the patch removes it."""

@@ -13,12 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from posixpath import basename, dirname, join, normpath
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.functions import CONFIG_MAP
-from krm_merge.functions.edit_items import LOCAL_CONFIG, REMOVED, Definitions, ItemEditor, annotations_of
-from krm_merge.krm import KPTFILE, Resource, ResourceList, pattern_of, value_at
+from krm_merge.functions.edit_items import LOCAL_CONFIG, REMOVED, annotations_of
+from krm_merge.krm import KPTFILE, Resource, ResourceList, value_at
 from krm_merge.merge import (
     Document,
     Member,
@@ -45,6 +45,9 @@ from krm_merge.text import (
     value_of,
     written,
 )
+
+if TYPE_CHECKING:
+    from krm_merge.functions.patch_resources import Patcher
 
 ValuePath: TypeAlias = tuple[str | int, ...]
 
@@ -97,9 +100,6 @@ class CatalogFunction:
             return False
         if self.name == "set-image":
             return (path[-1] == "image" or self._is_listed(path)) and now == self._image(before)
-        if path == _DEPENDS_ON:
-            target, slash, before = before.rpartition("/")
-            return now == target + slash + self._named(before)
         return now == self._named(before) and self._is_name(subject, path, before)
 
     def names(self, subject: Subject) -> Object:
@@ -149,11 +149,6 @@ class CatalogFunction:
 
     def _moves(self, subject: Subject, path: ValuePath, before: Value, now: Value) -> bool:
         matcher = self._texts.get("namespaceMatcher")
-        if path == _DEPENDS_ON:
-            # `group/namespaces/NAMESPACE/kind/name`
-            parts = str(before).split("/")
-            is_moved = len(parts) == 5 and (not matcher or parts[2] == matcher)
-            return is_moved and now == "/".join((*parts[:2], str(self._namespace), *parts[3:]))
         if now != self._namespace or (matcher and (before or "default") != matcher):
             return False
         if path == ("metadata", "name"):
@@ -202,28 +197,15 @@ class CatalogFunction:
         # The type of a plain value comes from its text.
         return new is not None and (now == new or same(to_value(read(new)), now))
 
-    def _at(self, subject: Subject, path: tuple[str, ...]) -> str | None:
-        return self._substituted(_setter_at(subject.root, path), value_at(subject.value, path))
-
     def _substituted(self, text: str, value: Value) -> str | None:
-        """The pattern with the setters' values; those that are not given have what the value has in their place."""
+        """The pattern with the setters' values; None where one of them is not given."""
         values, names = self._texts, _SETTER.findall(text)
-        if value is None or not any(name in values for name in names):
+        if value is None or not names or any(name not in values for name in names):
             return None
-        if any(name not in values for name in names):
-            parts = _SETTER.split(text)
-            # Every second part is a name.
-            expected = "".join("(.*)" if at % 2 else re.escape(part) for at, part in enumerate(parts))
-            expression = pattern_of(f"(?s){expected}")
-            match = None if isinstance(expression, str) else expression.fullmatch(str(value))
-            if match is None or not all(match.groups()):
-                return None
-            values = dict(zip(names, match.groups(), strict=True)) | values
         return _SETTER.sub(lambda name: values[name[1]], text)
 
 
 _CATALOG = ("apply-setters", "ensure-name-substring", "set-annotations", "set-image", "set-labels", "set-namespace")
-_DEPENDS_ON = ("metadata", "annotations", "config.kubernetes.io/depends-on")
 _UNNAMED = ("CustomResourceDefinition", "APIService", "Namespace", KPTFILE)
 _SETTER = re.compile(r"\$\{([^${}]*)\}")
 _SETTERS_OF_LINE = re.compile(r":?[ \t]+# kpt-set: (.*)")
@@ -293,7 +275,7 @@ def _gives_no_name(gives: Gives, subject: Subject, path: ValuePath, before: Valu
 
 
 OwnEdit: TypeAlias = Callable[[Subject, str], "Subject | None"]
-"""Makes what one of our own functions makes of a resource in a file, None where it removes it."""
+"""Makes what PatchResources makes of a resource in a file, None where it removes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,10 +422,12 @@ def _members_at(path: str, documents: Iterable[Document]) -> list[Member]:
 
 
 def _own_edit(config: Object, folder: str, documents: Sequence[Document]) -> OwnEdit | None:
-    """The edits of a function of our own in the package in a folder; None for others, and where programs take part."""
+    """The edits of PatchResources in the package in a folder; None for other functions."""
     kind = value_at(config, ("data", "function")) if config.get("kind") == CONFIG_MAP else config.get("kind")
-    if kind not in ("PatchResources", "TransformResources"):
+    if kind != "PatchResources":
         return None
+    from krm_merge.functions.patch_resources import Patcher, read_jobs
+
     resource_list = ResourceList.with_config(written(from_value(config)))
     paths = (path for entry in _maps(config.get("patches")) if isinstance(path := entry.get("path"), str))
     sources = {
@@ -452,33 +436,15 @@ def _own_edit(config: Object, folder: str, documents: Sequence[Document]) -> Own
         for place in [normpath(join(folder, path))]
     }
     resource_list.items[:] = [item for items in sources.values() for item in items]
-    editor = _editor(str(kind), config, resource_list, partial(definitions_in, documents))
-    return None if editor is None or resource_list.results.errors else partial(_edit, editor, frozenset(sources))
-
-
-def _editor(
-    kind: str, config: Object, resource_list: ResourceList, definitions: Definitions
-) -> ItemEditor[object] | None:
-    if kind == "PatchResources":
-        from krm_merge.functions.patch_resources import Patcher, read_jobs
-
-        jobs = read_jobs(resource_list)
-        # They are known by their files here.
-        jobs.sources.clear()
-        return Patcher(jobs, definitions)
-    plugins = _maps(config.get("plugins"))
-    if not plugins or not all("patches" in plugin for plugin in plugins):
-        # Others are programs, which nobody asked to run.
+    jobs = read_jobs(resource_list)
+    # They are known by their files here.
+    jobs.sources.clear()
+    if resource_list.results.errors:
         return None
-    from krm_merge.functions.transform_config import read_transformation
-    from krm_merge.functions.transform_resources import Transformer
-    from krm_merge.transform.plugins.sources import PluginDirectory
-
-    transformation = read_transformation(resource_list, PluginDirectory())
-    return None if transformation is None else Transformer(transformation, definitions)
+    return partial(_edit, Patcher(jobs, partial(definitions_in, documents)), frozenset(sources))
 
 
-def _edit(editor: ItemEditor[object], sources: Container[str], subject: Subject, place: str) -> Subject | None:
+def _edit(patcher: Patcher, sources: Container[str], subject: Subject, place: str) -> Subject | None:
     if subject.kind == KPTFILE or place in sources:
         # Patches are no resources of the package.
         return subject
@@ -486,7 +452,7 @@ def _edit(editor: ItemEditor[object], sources: Container[str], subject: Subject,
     item = Resource.from_tree(_document(subject.root), place)
     item.change(to_value(item.root), subject.value)
     item = Resource.from_tree(item.merged(), place)
-    if editor.edit(item) == REMOVED:
+    if patcher.edit(item) == REMOVED:
         return None
     return Subject(item.value, item.merged())
 

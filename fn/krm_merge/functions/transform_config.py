@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from krm_merge.functions.edit_items import read_target
-from krm_merge.functions.models import InlinePatchModel, PluginModel, TransformConfigMapData, TransformResources
+from krm_merge.functions.models import InlinePatchModel, PluginModel, TransformResources
 from krm_merge.krm import ResourceList, Results, Severity, Target, validate
 from krm_merge.merge import ListKeys
 from krm_merge.policy import list_keys_of
-from krm_merge.startup import split_names
-from krm_merge.text import MappingNode, Value, to_value
+from krm_merge.text import Value, to_value
 from krm_merge.transform.kubernetes import NAME as KUBERNETES
 from krm_merge.transform.kubernetes import KubernetesPlugin
 from krm_merge.transform.plugins.process import Executable
@@ -35,14 +34,6 @@ def read_plugins(models: Sequence[PluginModel], directory: PluginDirectory, resu
             results.error(f"functionConfig: {path}: {error}", path=path)
             continue
         yield WithOptions(plugin, model.options) if model.options else plugin
-
-
-def named_plugins(names: Sequence[str], directory: PluginDirectory) -> list[Plugin]:
-    """The built-in plugin by its name, programs by their files. Raises PluginError."""
-    if not names:
-        message = f"names no plugin; omit it to run {KUBERNETES} and all programs in the plugin directory"
-        raise PluginError(message)
-    return [KubernetesPlugin() if name == KUBERNETES else _program(directory.executable(name)) for name in names]
 
 
 def all_plugins(directory: PluginDirectory) -> list[Plugin]:
@@ -87,8 +78,8 @@ def _patch(model: InlinePatchModel, at: int) -> TargetedPatch:
     return TargetedPatch(target, Patch(tuple(operations), skips=model.onTestFailure == "skip"))
 
 
-WhiteoutAction: TypeAlias = Literal["annotate", "drop", "error"]
-"""The effect of a whiteout: the resource is marked as local-config, removed, or refused."""
+WhiteoutAction: TypeAlias = Literal["annotate", "drop"]
+"""The effect of a whiteout: the resource is marked as local-config, or removed."""
 
 _OPTIONS = 'a JSON object of strings is expected, e.g. \'{"strip-default-rbac": "false"}\''
 
@@ -118,9 +109,6 @@ def read_transformation(resource_list: ResourceList, directory: PluginDirectory)
     config = resource_list.function_config
     assert config is not None
     results = resource_list.results
-    data = config.get("data")
-    if to_value(config.get("kind")) == "ConfigMap" and isinstance(data, MappingNode):
-        return _of_config_map(resource_list, data, directory)
     model = validate(resource_list, TransformResources, to_value(config))
     if model is None:
         return None
@@ -136,30 +124,6 @@ def read_transformation(resource_list: ResourceList, directory: PluginDirectory)
         list_keys_of(model.listKeys),
     )
     return transformation(plugins, choices, results, ("functionConfig: ", "priorities", "skipPlugins"))
-
-
-def _of_config_map(resource_list: ResourceList, data: MappingNode, directory: PluginDirectory) -> Transformation | None:
-    model = validate(resource_list, TransformConfigMapData, to_value(data))
-    if model is None:
-        return None
-    results = resource_list.results
-    options: dict[str, str] = {}
-    try:
-        options = options_of_crane(model.options)
-    except ValueError as error:
-        results.error(f"functionConfig: data.optional-flags: {error}", path="data.optional-flags")
-    try:
-        plugins = (
-            all_plugins(directory) if model.plugins is None else named_plugins(split_names(model.plugins), directory)
-        )
-    except PluginError as error:
-        results.error(f"functionConfig: data.plugins: {error}", path="data.plugins")
-    if results.errors:
-        return None
-    choices = TransformSettings(split_names(model.priorities), split_names(model.skipped), options)
-    return transformation(
-        plugins, choices, results, ("functionConfig: ", "data.plugin-priorities", "data.skip-plugins")
-    )
 
 
 def transformation(

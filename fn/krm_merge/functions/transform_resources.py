@@ -1,11 +1,9 @@
-"""`kind: TransformResources`: transforms resources by plugins as edits of their texts (rules T7, T10)."""
+"""`kind: TransformResources`: transforms resources by plugins as edits of their texts (rule T10)."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from posixpath import basename, dirname, join
-from typing import TypeAlias
 
 from krm_merge.functions.edit_items import (
     CHANGED,
@@ -28,141 +26,34 @@ from krm_merge.functions.edit_items import (
     with_bookkeeping,
     without_bookkeeping,
 )
-from krm_merge.functions.places import FreeIndexes, default_place, new_resource, place_of, root_package
 from krm_merge.functions.transform_config import Transformation, read_transformation
 from krm_merge.functions.transform_results import TransformReporter, take_bookkeeping
 from krm_merge.krm import (
     KPTFILE,
-    Identity,
     Resource,
-    ResourceError,
     ResourceList,
-    ResourceRef,
-    Result,
     Results,
     flaw_of,
     value_at,
 )
 from krm_merge.limits import CopiedInAll
-from krm_merge.merge import Member
 from krm_merge.patch.json_patch import create_json
 from krm_merge.safe_text import abridge
 from krm_merge.startup import group_by_key
 from krm_merge.text import Change, KeysOf, MappingNode, Object, from_value, same, to_value
 from krm_merge.transform.plugins.sources import InlinePlugin, PluginDirectory
-from krm_merge.transform.protocol import equal, pointer_text
+from krm_merge.transform.protocol import pointer_text
 from krm_merge.transform.runner import Runner, RunOutcome
-
-
-def added_resources(
-    summaries: Sequence[TransformSummary],
-    transformation: Transformation,
-    items: Sequence[Resource],
-    results: Results,
-    copied: CopiedInAll,
-    root: str | None = None,
-) -> Iterator[tuple[Created, Resource, str]]:
-    """New resources, each once, with the file that kpt would give it beside the resource that it was made for.
-
-    Existing ones are kept. `items` are those of the package, whose `root` the host may have named.
-    """
-    created = [resource for summary in summaries for resource in summary.created]
-    whited_out = set().union(*(summary.whited_out for summary in summaries))
-    strongest = _strongest(created, transformation, results)
-    existing = _existing(items, {identity.kind for identity in strongest}, whited_out) if strongest else {}
-    for identity, (proposal, new) in strongest.items():
-        if (item := existing.get(identity)) is not None:
-            if not equal(without_bookkeeping(item.value), proposal.resource):
-                tags = {"event": "ignored", "plugin": proposal.plugin, "reason": "exists"}
-                what = f"{proposal.plugin} proposes contents that differ from the package's; the package's are kept"
-                results.info(f"{new.ref}: {what}", resource=new.ref, file=item.file, rule="T7", tags=tags)
-            continue
-        file = place_of(proposal.annotations, root) or proposal.file or ""
-        path = join(dirname(file), basename(default_place(identity)))
-        yield proposal, new, path
-        _report_added(proposal, new.ref, path, transformation.runner, results, copied)
-
-
-def _strongest(
-    created: Iterable[Created], transformation: Transformation, results: Results
-) -> dict[Identity, tuple[Created, Resource]]:
-    """The new resources, each once. Where plugins differ, the strongest wins, and the others are reported."""
-    runner, severity = transformation.runner, transformation.choices.severity
-    unlisted = max(runner.priorities.values(), default=0) + 1
-    strongest: dict[Identity, tuple[Created, Resource]] = {}
-    # T11: names may repeat, declarations do not.
-    for resource in sorted(
-        created, key=lambda resource: (runner.priorities.get(resource.plugin, unlisted), resource.declared)
-    ):
-        new = Resource.from_tree(from_value(resource.resource))
-        winner, _ = strongest.setdefault(new.identity, (resource, new))
-        if not equal(winner.resource, resource.resource):
-            tags = {"event": "ignored", "plugin": resource.plugin, "winner": winner.plugin}
-            message = f"{new.ref}: {resource.plugin}'s contents are ignored: {winner.plugin}'s have priority"
-            results.add(Result(severity, message, new.ref, rule="T7", tags=tags))
-    return strongest
-
-
-def _report_added(
-    new: Created, ref: ResourceRef, path: str, runner: Runner, results: Results, copied: CopiedInAll
-) -> None:
-    """Reports a resource that is added, and the changes that the plugins would make to it. Close the runner."""
-    tags = {"event": "created", "plugin": new.plugin}
-    results.info(f"{ref}: added by {new.plugin} for {new.source}", resource=ref, file=path, rule="T7", tags=tags)
-    for plugin, problem in second_run(runner, new.resource, copied):
-        tags = {"event": "not-idempotent", "plugin": plugin}
-        message = f"{ref}: at the next run, {plugin} {problem}; in a pipeline it runs at every render"
-        results.warning(message, resource=ref, file=path, rule="T8", tags=tags)
-
-
-def _existing(
-    items: Iterable[Resource], kinds: Container[str], whited_out: Container[ItemKey]
-) -> dict[Identity, Resource]:
-    """The resources of these kinds; a whited-out one may be replaced."""
-    by_identity: dict[Identity, Resource] = {}
-    for item in items:
-        try:
-            if item.kind in kinds and key_of(item) not in whited_out:
-                by_identity[item.identity] = item
-        except ResourceError:
-            continue  # reported when it was transformed
-    return by_identity
-
-
-ItemKey: TypeAlias = "tuple[ResourceRef, str | None, int]"
-"""Identity of a resource in the package: its names, and its place."""
-
-
-def key_of(item: Resource) -> ItemKey:
-    """The key of a resource."""
-    return item.ref, item.file, item.index
-
-
-@dataclass(frozen=True, slots=True)
-class Created:
-    """A resource that a plugin wants added, and the one that it is for, with its file and annotations.
-
-    `declared` is the plugin's place in the order of declaration.
-    """
-
-    plugin: str
-    declared: int
-    resource: Object
-    source: ResourceRef
-    file: str | None
-    annotations: dict[str, str]
 
 
 @dataclass(slots=True)
 class TransformSummary:
     """The summary of many resources.
 
-    `created` and `renamed` are new and renamed resources, `whited_out` are keys. `failures` have plugin and problem,
-    with the resources concerned; `busy` are the plugins that proposed changes. `copied` counts nodes.
+    `failures` have plugin and problem, with the resources concerned; `busy` are the plugins that proposed changes.
+    `copied` counts nodes.
     """
 
-    created: list[Created] = field(default_factory=list)
-    whited_out: set[ItemKey] = field(default_factory=set)
     failures: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     busy: set[str] = field(default_factory=set)
     renames: list[Renamed] = field(default_factory=list)
@@ -203,11 +94,6 @@ class Transformer:
         self._summary = TransformSummary()
         self._copied = CopiedInAll()
 
-    @property
-    def refuses_whiteouts(self) -> bool:
-        """Whether a whiteout is an error."""
-        return self._choices.whiteout == "error"
-
     def finish(self) -> TransformSummary:
         """What became of the resources."""
         self._summary.copied = self._copied.nodes
@@ -218,8 +104,7 @@ class Transformer:
         root = root_of(item, self.results) if kind_of(item) != KPTFILE else None
         if root is None:
             return None
-        annotations = item.annotations
-        if annotations.get(LOCAL_CONFIG) == "true":
+        if item.annotations.get(LOCAL_CONFIG) == "true":
             # Not applied to a cluster, such as a functionConfig or a whited-out resource.
             return None
         before = to_value(root)
@@ -238,12 +123,7 @@ class Transformer:
         if problem := _flaw(outcome.settlement.value, visible):
             self._fail(plugins, problem, item)
             return None
-        for new in outcome.new_resources:
-            resource = without_bookkeeping(new.resource)
-            self._summary.created.append(Created(new.plugin, new.declared, resource, item.ref, item.file, annotations))
-        if outcome.whiteouts:
-            self._summary.whited_out.add(key_of(item))
-        elif change := rename_of(str(item.ref), before, outcome.settlement.value, plugins):
+        if not outcome.whiteouts and (change := rename_of(str(item.ref), before, outcome.settlement.value, plugins)):
             self._summary.renames.append(change)
         return DecidedTransform(before, outcome, bool(bookkeeping), keys_at, reporter)
 
@@ -276,14 +156,10 @@ class Transformer:
         self._summary.failures.setdefault((plugin, problem), []).append(str(item.ref))
 
     def _whited_out(self, change: Change, node: MappingNode, before: Object) -> ItemFate:
-        match self._choices.whiteout:
-            case "drop":
-                return REMOVED
-            case "error":
-                return SAME
-            case "annotate":
-                change.mapping(node, before, with_annotations(before, {LOCAL_CONFIG: "true"}))
-                return CHANGED
+        if self._choices.whiteout == "drop":
+            return REMOVED
+        change.mapping(node, before, with_annotations(before, {LOCAL_CONFIG: "true"}))
+        return CHANGED
 
 
 def second_run(
@@ -311,8 +187,7 @@ def _busy(outcome: RunOutcome) -> set[str]:
     ignored = (change.operation for change in settlement.ignored)
     agreed = (agreement.operation for agreement in settlement.agreed)
     plugins = {operation.plugin for operation in (*settlement.operations, *ignored, *agreed)}
-    plugins |= {skip.plugin for skip in settlement.skipped} | {whiteout.plugin for whiteout in outcome.whiteouts}
-    return plugins | {resource.plugin for resource in outcome.new_resources}
+    return plugins | {skip.plugin for skip in settlement.skipped} | {whiteout.plugin for whiteout in outcome.whiteouts}
 
 
 def _flaw(value: Object, before: Object) -> str:
@@ -342,12 +217,7 @@ def transform_items(resource_list: ResourceList, transformation: Transformation)
     definitions = definitions_of(resource_list.items)
     summaries = edit_items(resource_list, lambda: Transformer(transformation, definitions))
     report_failures(summaries, results)
-    copied = CopiedInAll(sum(summary.copied for summary in summaries))
-    if not results.errors and any(summary.created for summary in summaries):
-        items, root = resource_list.items, root_package(resource_list)
-        free = FreeIndexes(resource_list, root)
-        for _, new, path in added_resources(summaries, transformation, items, results, copied, root):
-            items.append(new_resource(Member("", new.identity, new.root, ""), path, free.take(path)))
+    CopiedInAll(sum(summary.copied for summary in summaries))
     if not results.errors:
         renames = (rename for summary in summaries for rename in summary.renames)
         report_renames(resource_list.items, renames, results)

@@ -34,11 +34,10 @@ _WHY: dict[Reason, str] = {
     "order": "{winner} is declared earlier ({against})",
     "whiteout": "{winner} whites the resource out",
 }
-_WHITEOUT: dict[str, tuple[Severity, str]] = {
-    "annotate": ("info", "it is marked local-config and will not be applied"),
-    "drop": ("info", "it is removed from the package"),
-    "error": ("error", "whiteout.action is error"),
-    "exclude": ("info", "it is left out of what is applied"),
+_WHITEOUT = {
+    "annotate": "it is marked local-config and will not be applied",
+    "drop": "it is removed from the package",
+    "exclude": "it is left out of what is applied",
 }
 
 
@@ -95,11 +94,10 @@ class TransformReporter:
 
     def whiteouts(self, whiteouts: Sequence[Whiteout], action: WhiteoutAction | Literal["exclude"]) -> None:
         """Reports the plugins that white the resource out, and the effect."""
-        severity, fate = _WHITEOUT[action]
         for whiteout in whiteouts:
             reason = f" ({whiteout.reason})" if whiteout.reason else ""
             tags = {"event": "whiteout", "plugin": whiteout.plugin, "reason": whiteout.reason}
-            self._add("T5", severity, f"{self._ref}: {whiteout.plugin} whites it out{reason}; {fate}", tags)
+            self._add("T5", "info", f"{self._ref}: {whiteout.plugin} whites it out{reason}; {_WHITEOUT[action]}", tags)
 
     def report_applied(self, settlement: Settlement) -> None:
         """Reports the number of changes of each plugin, and agreements."""

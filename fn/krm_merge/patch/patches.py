@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from krm_merge.krm import FieldPath, Step, Target, value_at
 from krm_merge.limits import Copies
-from krm_merge.patch.json_patch import JsonPatch, apply_merge, create_json, create_merge, field_path, without_nulls
-from krm_merge.patch.model import PatchError, Shape, identity, text_of
+from krm_merge.patch.json_patch import JsonPatch, apply_merge, create_json, create_merge, without_nulls
+from krm_merge.patch.model import PatchError, Shape, text_of
 from krm_merge.patch.strategic.apply import apply
 from krm_merge.patch.strategic.create import create, create_short
 from krm_merge.patch.strategic.elements import (
@@ -25,7 +23,6 @@ from krm_merge.patch.strategic.elements import (
     first_directive,
     is_directive,
 )
-from krm_merge.safe_text import REDACTED
 from krm_merge.schema import hidden_in
 from krm_merge.text import KeysOf, Object, TextError, Value, read_all, same, to_value
 
@@ -225,73 +222,6 @@ def named_by(patch: ParsedPatch) -> list[str]:
     return fields + [f"metadata.{name}" for name in ("name", "namespace") if name in inner]
 
 
-class OverwrittenField(NamedTuple):
-    """A field that two patches set differently: their numbers, and the value that is lost; None of one removed."""
-
-    path: FieldPath
-    loser: int
-    winner: int
-    value: Value
-
-
-def overwritten_fields(after: Object, patches: Sequence[Callable[[Object], Object]]) -> Iterator[OverwrittenField]:
-    """The fields that patches set and later ones set differently; `after` is the object after all, in their order.
-
-    A patch that is applied again changes what others set otherwise. What it always changes, such as a list that it
-    adds to, is nobody else's; nor is an empty parent that others fill.
-    """
-    for number, patch in enumerate(patches[:-1]):
-        try:
-            again = patch(after)
-            if same(again, after):
-                continue
-            unstable = [path for path, _ in _changes(again, patch(again))]
-            for path, value in _changes(after, again):
-                if _has_same_elements(value, value_at(after, path)):
-                    continue  # P2 reports what moves.
-                others = (n for n in range(len(patches) - 1, number, -1) if _restores(patches[n], again, after, path))
-                if (
-                    path not in unstable
-                    and not _is_parent(patch, again, after, path)
-                    and (winner := next(others, None)) is not None
-                ):
-                    yield OverwrittenField(path, number, winner, value)
-        except PatchError:
-            continue  # It cannot run twice, which is reported (P6).
-
-
-def _changes(before: Object, after: Object) -> Iterator[tuple[FieldPath, Value]]:
-    """The fields that differ, each with its value after; None where it is missing."""
-    for operation in create_json(before, after, repeatable=True):
-        if operation["op"] != "remove":
-            path = field_path(operation["path"])
-            yield path, value_at(after, path)
-
-
-def _has_same_elements(first: Value, other: Value) -> bool:
-    if not isinstance(first, list) or not isinstance(other, list):
-        return False
-    return Counter(map(identity, first)) == Counter(map(identity, other))
-
-
-def _is_parent(patch: Callable[[Object], Object], again: Object, after: Object, path: FieldPath) -> bool:
-    """Whether a patch only sets a map to an empty one, as a JSON patch does before it adds a field."""
-    if value_at(again, path) is not None or value_at(again, path[:-1]) != {}:
-        return False
-    probe: Value = "probe"
-    for step in reversed((*path[:-1], "")):
-        probe = {str(step): probe}
-    merged = apply_merge(after, probe)
-    return not isinstance(merged, dict) or value_at(patch(merged), (*path[:-1], "")) is None
-
-
-def _restores(patch: Callable[[Object], Object], changed: Object, expected: Object, path: FieldPath) -> bool:
-    try:
-        return same(value_at(patch(changed), path), value_at(expected, path))
-    except PatchError:
-        return False
-
-
 def path_by_keys(path: FieldPath, value: Value, keys_of: KeysOf) -> FieldPath:
     """A path of fields and indices, with the elements of lists named by their keys if they have some."""
     steps: list[Step] = []
@@ -303,13 +233,6 @@ def path_by_keys(path: FieldPath, value: Value, keys_of: KeysOf) -> FieldPath:
         else:
             steps.append(step)
     return tuple(steps)
-
-
-def shown(value: Value, *, secret: bool) -> str:
-    """A value in a result: a text as it is, others as JSON; of what is secret nothing (M6)."""
-    if secret:
-        return REDACTED
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 _OPERATION = re.compile(r"(operation \d+, .*?(?:\}|\.\.\.)): (.*)", re.DOTALL)

@@ -226,8 +226,6 @@ def references_in(value: Object) -> Iterator[Reference]:
     """The fields of an object that name other resources, as far as the table knows them."""
     namespace = value_at(value, ("metadata", "namespace"))
     namespace_of_value = namespace if isinstance(namespace, str) else ""
-    if namespace_of_value:
-        yield Reference(("metadata", "namespace"), "", "Namespace", "", namespace_of_value)
     kind = value.get("kind")
     if isinstance(kind, str):
         yield from _find_references(value, _OF_KIND.get(kind, {}), (), namespace_of_value)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         PluginOperation,
         Response,
     )
-    from krm_merge.transform.runner import Failure, NewResource, Runner, RunOutcome, Whiteout
+    from krm_merge.transform.runner import Failure, Runner, RunOutcome, Whiteout
 
 __all__ = [
     "Agreed",
@@ -34,7 +34,6 @@ __all__ = [
     "Ignored",
     "KubernetesPlugin",
     "Metadata",
-    "NewResource",
     "Object",
     "Operation",
     "OperationError",
@@ -61,6 +60,6 @@ __getattr__, __dir__ = lazy_interface(
         "plugins.serve": "serve",
         "protocol": "Metadata Object Operation OperationError OptionalField Options Patch Plugin "
         "PluginError PluginOperation Response",
-        "runner": "Failure NewResource RunOutcome Runner Whiteout",
+        "runner": "Failure RunOutcome Runner Whiteout",
     },
 )

@@ -164,9 +164,6 @@ Options: TypeAlias = Mapping[str, str]
 VERSION = "v1"
 """The only version of crane's protocol."""
 
-# Of kind and name; the file of a resource is called `kind_name.yaml`, and file systems take 255 bytes.
-_LONGEST_NAME = 249
-
 
 class PluginError(KrmMergeError):
     """A plugin that cannot be used, or failed. `type` and `detail` are those of crane's error, if it gave one."""
@@ -208,12 +205,6 @@ class Response:
     patches: tuple[Patch, ...] = ()
     is_whiteout: bool = False
     reason: str = ""
-    new_resources: tuple[Object, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Checks the new resources (T6). Raises PluginError."""
-        for resource in self.new_resources:
-            _check_new(resource)
 
     @classmethod
     def of(cls, *operations: Operation) -> Response:
@@ -222,33 +213,28 @@ class Response:
 
     @classmethod
     def read(cls, value: Value) -> Response:
-        """Reads the JSON form: `version`, `isWhiteOut`, `patches`, `newResources`, all optional. Raises PluginError.
+        """Reads the JSON form: `version`, `isWhiteOut` and `patches`, all optional. Raises PluginError.
 
         Its operations are one patch, as with `of`.
         """
         if not isinstance(value, dict):
-            raise PluginError("the response is not a JSON object with version, isWhiteOut, patches and newResources")
-        version, whiteout, patches, created = (
-            value.get(name) for name in ("version", "isWhiteOut", "patches", "newResources")
-        )
+            raise PluginError("the response is not a JSON object with version, isWhiteOut and patches")
+        version, whiteout, patches = (value.get(name) for name in ("version", "isWhiteOut", "patches"))
         if version not in (None, "", VERSION):
             raise PluginError(f"the response has version {quoted(str(version))}; {VERSION} is expected")
         if not isinstance(whiteout, bool | None):
             raise PluginError("isWhiteOut of the response is neither true nor false")
-        if not isinstance(patches, list | None) or not isinstance(created, list | None):
-            raise PluginError("patches and newResources of the response are lists")
+        if not isinstance(patches, list | None):
+            raise PluginError("patches of the response is not a list")
+        if value.get("newResources"):
+            raise PluginError("the response has newResources; a plugin changes or whites out a resource, it adds none")
         operations = []
         for at, operation in enumerate(patches or ()):
             try:
                 operations.append(Operation.read(operation))
             except OperationError as error:
                 raise PluginError(f"patches[{at}] of the response: {error}") from None
-        resources = []
-        for at, resource in enumerate(created or ()):
-            if not isinstance(resource, dict):
-                raise PluginError(f"newResources[{at}] of the response is not a map")
-            resources.append(resource)
-        return cls(cls.of(*operations).patches, bool(whiteout), new_resources=tuple(resources))
+        return cls(cls.of(*operations).patches, bool(whiteout))
 
     def to_value(self) -> Object:
         """The JSON form, without empty fields."""
@@ -257,8 +243,6 @@ class Response:
             value["isWhiteOut"] = True
         if operations := [operation.to_value() for patch in self.patches for operation in patch.operations]:
             value["patches"] = list(operations)
-        if self.new_resources:
-            value["newResources"] = list(self.new_resources)
         return value
 
 
@@ -351,31 +335,6 @@ def metadata_of(plugin: Plugin) -> Metadata:
     """The metadata of a plugin; for one without metadata only its name."""
     metadata = getattr(plugin, "metadata", None)
     return metadata if isinstance(metadata, Metadata) else Metadata(getattr(plugin, "name", ""))
-
-
-def _check_new(resource: Object) -> None:
-    """Checks that a new resource has its identity and is JSON. Raises PluginError."""
-    if flaw := flaw_of_value(resource):
-        raise PluginError(f"a new resource of the response {flaw}")
-    metadata = resource.get("metadata")
-    for field, text in (
-        ("apiVersion", resource.get("apiVersion")),
-        ("kind", resource.get("kind")),
-        ("name", metadata.get("name") if isinstance(metadata, dict) else None),
-    ):
-        if not isinstance(text, str) or not text:
-            raise PluginError(f"a new resource of the response is missing {field}")
-        if not text.isprintable():
-            raise PluginError(
-                f"{field} of a new resource of the response is {text!a}; leave out what cannot be printed"
-            )
-    assert isinstance(metadata, dict)
-    if not isinstance(metadata.get("annotations", {}), dict):
-        raise PluginError("a new resource of the response has no map in metadata.annotations")
-    size = len(f"{resource['kind']}{metadata['name']}".encode())
-    if size > _LONGEST_NAME:
-        message = f"kind and name of a new resource of the response have {size} bytes; a file name has room for"
-        raise PluginError(f"{message} {_LONGEST_NAME}")
 
 
 def _text(value: Value, field: str) -> str:

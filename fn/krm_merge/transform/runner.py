@@ -32,8 +32,8 @@ from krm_merge.transform.protocol import (
 )
 
 
-def crane_file(path: str, prefix: Literal["transform-", ".wh.", "ignored-", "new-"]) -> str:
-    """The file for that of a resource: its JSON patch, a whiteout, ignored changes, or a new resource."""
+def crane_file(path: str, prefix: Literal["transform-", ".wh.", "ignored-"]) -> str:
+    """The file for that of a resource: its JSON patch, a whiteout, or ignored changes."""
     return join(dirname(path), prefix + path[len(dirname(path)) :].lstrip("/"))
 
 
@@ -43,15 +43,6 @@ class Whiteout:
 
     plugin: str
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class NewResource:
-    """A resource that a plugin wants added; `declared`, their order, distinguishes plugins of one name (T11)."""
-
-    plugin: str
-    resource: Object
-    declared: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +59,6 @@ class RunOutcome:
 
     settlement: Settlement
     whiteouts: list[Whiteout] = field(default_factory=list)
-    new_resources: list[NewResource] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
 
 
@@ -94,7 +84,7 @@ class Runner:
         self._secrets.add(resource)
         outcome = RunOutcome(Settlement(resource))
         proposals: list[Proposal] = []
-        for declared, plugin in enumerate(self.plugins):
+        for plugin in self.plugins:
             try:
                 response = self._response(plugin, resource)
             except PluginError as error:
@@ -104,7 +94,6 @@ class Runner:
                 outcome.whiteouts.append(Whiteout(plugin.name, response.reason))
             else:
                 proposals.append(Proposal(plugin.name, self.priorities.get(plugin.name), response.patches))
-            outcome.new_resources += (NewResource(plugin.name, created, declared) for created in response.new_resources)
         if outcome.failures:
             return outcome
         copies = Copies(copied)

@@ -152,7 +152,3 @@ stringData: {{}}
 
 def resource(name: str = "extra", kind: str = "ConfigMap", **fields: Any) -> Value:
     return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name}, **fields}
-
-
-def adds(points: Points, plugin: str, *new: Value, when: str = "Deployment") -> Value:
-    return points.add(plugin, lambda resource, _: {"newResources": list(new)} if resource["kind"] == when else {})

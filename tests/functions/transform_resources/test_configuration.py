@@ -1,12 +1,9 @@
-"""The functionConfig of TransformResources, as its own kind and as a ConfigMap: what is read, and what is refused."""
+"""The functionConfig of TransformResources: what is read, and what is refused."""
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from functions import streams
 from functions.streams import DEPLOYMENT, Value
 from functions.transform_resources.plugins import (
     BUILTIN,
@@ -19,93 +16,6 @@ from functions.transform_resources.plugins import (
     sets,
     transform,
 )
-
-
-def config_map(**data: str) -> Value:
-    return streams.config_map("TransformResources", **{name.replace("_", "-"): text for name, text in data.items()})
-
-
-# ---- the functionConfig as a ConfigMap -------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def two_programs(programs: Programs) -> Programs:
-    for name, value in (("a", 11), ("b", 12)):
-        answer = json.dumps({"patches": [op("add", "/spec/replicas", value)]})
-        programs.add(name, f'echo "$request" >> {programs.notes}', f"echo '{answer}'")
-    return programs
-
-
-CONFIG_MAPS = [
-    # data, the replicas, the plugins that ran
-    ({}, 11, "ab"),
-    ({"plugin_priorities": "b"}, 12, "ab"),
-    ({"plugin_priorities": " b , a,b "}, 12, "ab"),
-    ({"plugin_priorities": "b,KubernetesPlugin", "skip_plugins": "b"}, 11, "a"),
-    ({"skip_plugins": "a,b"}, 1, ""),
-    ({"plugins": "b"}, 12, "b"),
-    ({"plugins": "b, a"}, 12, "ab"),
-    ({"plugins": "KubernetesPlugin"}, 1, ""),
-    ({"optional_flags": ""}, 11, "ab"),
-]
-
-
-@pytest.mark.parametrize(("data", "replicas", "ran"), CONFIG_MAPS)
-def test_config_maps(two_programs: Programs, data: dict[str, str], replicas: int, ran: str) -> None:
-    """The names of crane's flags."""
-    done = Done([DEPLOYMENT], config_map(**data))
-    assert done.exit_code == 0, done.message
-    assert done.items[0]["spec"]["replicas"] == replicas
-    named = {result["tags"].get("plugin", "") for result in (*done.events("applied"), *done.events("ignored"))}
-    assert named == set(ran)
-
-
-@pytest.mark.parametrize("data", [{}, {"plugins": "contact.sh,a"}])
-def test_names_in_config_maps(two_programs: Programs, data: dict[str, str]) -> None:
-    """T11: a program is found by its file, and called as its metadata say."""
-    two_programs.add(
-        "contact.sh",
-        """echo '{"patches": [{"op": "add", "path": "/spec/replicas", "value": 13}]}'""",
-        meta={"name": "contact"},
-    )
-    done = Done([DEPLOYMENT], config_map(plugin_priorities="contact", **data))
-    assert done.exit_code == 0, done.message
-    assert done.items[0]["spec"]["replicas"] == 13
-
-
-WRONG_CONFIG_MAPS = [
-    ({"optional_flags": "{"}, "data.optional-flags", "no JSON"),
-    ({"optional_flags": '{"Aa": "1", "aA": "2"}'}, "data.optional-flags", "duplicate optional key aa"),
-    ({"plugins": ""}, "data.plugins", "names no plugin; omit it to run KubernetesPlugin and all programs in the"),
-    ({"plugins": " , "}, "data.plugins", "names no plugin; omit it to run KubernetesPlugin and all programs in the"),
-    ({"plugins": "none"}, "data.plugins", "has no plugin none; it holds a, b"),
-    ({"plugins": "../a"}, "data.plugins", "'../a' is not the name of a file in the plugin directory"),
-    ({"plugin_priorities": "none"}, "data.plugin-priorities", "no plugin has that name"),
-    ({"skip_plugins": "a,none"}, "data.skip-plugins", "data.skip-plugins names none"),
-    ({"plugin_priority": "a"}, "data.plugin-priority", "is an unknown field"),
-]
-
-
-@pytest.mark.usefixtures("two_programs")
-@pytest.mark.parametrize(("data", "path", "says"), WRONG_CONFIG_MAPS)
-def test_wrong_config_maps(data: dict[str, str], path: str, says: str) -> None:
-    done = Done([DEPLOYMENT], config_map(**data))
-    assert done.exit_code == 1
-    (error,) = done.results
-    assert error["message"].startswith(f"functionConfig: {path}")
-    assert says in error["message"]
-    assert error["field"] == {"path": path}
-
-
-def test_a_program_that_does_not_answer_is_named(two_programs: Programs) -> None:
-    (two_programs.directory / "broken").write_text("#!/bin/sh\necho oops >&2\nexit 1\n")
-    (two_programs.directory / "broken").chmod(0o555)
-    for data in ({}, {"plugins": "a,broken"}):
-        done = Done([DEPLOYMENT], config_map(**data))
-        assert done.exit_code == 1
-        (error,) = done.messages("error")
-        assert "broken: ended with exit code 1: oops" in error
-
 
 # ---- configurations that are wrong -----------------------------------------------------------------------------------
 

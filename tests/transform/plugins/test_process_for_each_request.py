@@ -125,10 +125,10 @@ def test_a_plugin_that_is_just_starting_is_killed_with_us(programs: Programs) ->
             "answered with invalid JSON",
         ),
         (["exec head -c 100000 /dev/zero | tr '\\0' '['"], "answered with invalid JSON"),
-        (["echo '[]'"], "the response is not a JSON object with version, isWhiteOut, patches and newResources"),
+        (["echo '[]'"], "the response is not a JSON object with version, isWhiteOut and patches"),
         (["""echo '{"version": "v2"}'"""], "the response has version v2; v1 is expected"),
         (["""echo '{"isWhiteOut": 1}'"""], "isWhiteOut of the response is neither true nor false"),
-        (["""echo '{"patches": {}}'"""], "patches and newResources of the response are lists"),
+        (["""echo '{"patches": {}}'"""], "patches of the response is not a list"),
         (["""echo '{"patches": [1]}'"""], "patches[0] of the response: an operation is a mapping with op and path"),
         (["""echo '{"patches": [{"op": "remove"}]}'"""], "patches[0] of the response: remove without path"),
         (
@@ -144,7 +144,10 @@ def test_a_plugin_that_is_just_starting_is_killed_with_us(programs: Programs) ->
             ["""echo '{"patches": [{"op": "remove", "path": "/x"}, {"op": "add", "path": "/x"}]}'"""],
             "patches[1] of the response: add without value",
         ),
-        (["""echo '{"newResources": [1]}'"""], "newResources[0] of the response is not a map"),
+        (
+            ["""echo '{"newResources": [{"kind": "Build"}]}'"""],
+            "the response has newResources; a plugin changes or whites out a resource, it adds none",
+        ),
     ],
 )
 def test_what_a_program_does_wrong_is_told(lines: list[str], problem: str, programs: Programs) -> None:

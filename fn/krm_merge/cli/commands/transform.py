@@ -33,19 +33,16 @@ from krm_merge.functions.transform_config import (
     transformation,
 )
 from krm_merge.functions.transform_resources import (
-    Created,
     Transformer,
-    added_resources,
     check_targets,
     report_failures,
     report_idle,
     transform_items,
 )
 from krm_merge.krm import Resource, ResourceList, Results
-from krm_merge.limits import CopiedInAll
 from krm_merge.packages import Directory, File, PackageError, write_tree
-from krm_merge.startup import group_by_key, replace, split_names
-from krm_merge.text import Object, from_value, written
+from krm_merge.startup import replace, split_names
+from krm_merge.text import Object, from_value
 from krm_merge.transform.plugins.sources import VARIABLE, PluginDirectory
 from krm_merge.transform.protocol import Metadata, metadata_of
 from krm_merge.transform.runner import crane_file
@@ -53,18 +50,11 @@ from krm_merge.transform.runner import crane_file
 
 @dataclass(slots=True)
 class CraneFiles:
-    """Files of applied and of ignored changes; `outcome` are the resources that patches and new files make."""
+    """Files of applied and of ignored changes; `outcome` are the resources that patches make."""
 
     outcome: list[Resource] = field(default_factory=list)
     files: dict[str, File] = field(default_factory=dict)
     ignored: dict[str, File] = field(default_factory=dict)
-
-    def add_new(self, added: Mapping[str, Sequence[tuple[Created, Resource]]]) -> None:
-        """Adds new resources, by the files that they would have in place."""
-        for path, new in added.items():
-            texts = "---\n".join(written(resource.root) for _, resource in new)
-            self.outcome += [Resource.from_tree(resource.root, path) for _, resource in new]
-            self.files[crane_file(path, "new-")] = File(texts.encode())
 
     def write(self, directory: Path, ignored: Path | None) -> None:
         """Writes the files to a new directory, the ignored ones to another if there is one. Raises PackageError."""
@@ -91,7 +81,7 @@ def crane_files(documents: Mapping[str, Documents], transformer: Transformer) ->
                 continue
             settlement, whiteouts = decided.outcome.settlement, decided.outcome.whiteouts
             if whiteouts:
-                decided.reporter.whiteouts(whiteouts, "error" if transformer.refuses_whiteouts else "exclude")
+                decided.reporter.whiteouts(whiteouts, "exclude")
             decided.reporter.losses(settlement)
             if settlement.operations:
                 decided.reporter.report_applied(settlement)
@@ -170,9 +160,9 @@ class RunOptions(EditOptions):
     help="The severity of an ignored change; with error, no file changes.",
 )
 @common.choice_option(
-    ["annotate", "drop", "error"],
+    ["annotate", "drop"],
     "--whiteout",
-    help="What a whiteout does: annotate the resource, drop it, or fail with an error.",
+    help="What a whiteout does: annotate the resource, or drop it.",
 )
 @click.option("--transform-dir", type=common.PATH, help="Leave DIR as it is; write patches here, as crane does.")
 @click.option("--ignored-patches-dir", type=common.PATH, help="Write ignored changes here, as crane does.")
@@ -280,8 +270,6 @@ def _crane_files(documents: Mapping[str, Documents], run: Transformation, result
     report_failures([transformed], results)
     if not results.errors:
         report_idle(run.runner, [transformed], results)
-    added = added_resources([transformed], run, items, results, CopiedInAll(transformed.copied))
-    patches.add_new(group_by_key((path, (created, new)) for created, new, path in added))
     if not results.errors:
         report_renames(patches.outcome, transformed.renames, results)
     return patches

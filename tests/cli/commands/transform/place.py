@@ -100,7 +100,3 @@ class Place:
     def transform(self, *arguments: str, code: int = 0) -> tuple[str, str]:
         """With the plugins."""
         return self.run("pkg", "--plugin-dir", "plugins", *arguments, code=code)
-
-
-EXTRA = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "extra"}, "data": {"a": "b"}}
-EXTRA_TEXT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: extra\ndata:\n  a: b\n"

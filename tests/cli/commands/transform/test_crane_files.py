@@ -14,9 +14,6 @@ import yaml
 from cli.commands.transform.place import (
     CLAIM,
     DNS,
-    EXTRA,
-    EXTRA_TEXT,
-    FILES,
     IMAGE,
     TABLES,
     WEB,
@@ -91,13 +88,6 @@ def test_a_dry_run_writes_none_of_them(export: Place) -> None:
     assert not (export.directory / "out").exists()
 
 
-def test_new_resources_among_the_files_of_crane(place: Place) -> None:
-    place.plugin("a", {"Service": {"newResources": [EXTRA]}})
-    place.transform("--transform-dir", "out")
-    assert place.read("out/names/new-configmap_extra.yaml") == EXTRA_TEXT
-    assert set(place.files("pkg")) == set(FILES)
-
-
 @pytest.mark.parametrize("option", ["--transform-dir", "--ignored-patches-dir"])
 def test_the_directories_of_crane_are_new(export: Place, option: str) -> None:
     export.write(**{"there/mine.txt": ""})
@@ -105,16 +95,6 @@ def test_the_directories_of_crane_are_new(export: Place, option: str) -> None:
     _, err = export.transform(*(word for pair in run.items() for word in pair), code=3)
     assert "is not empty; name a new directory" in err
     assert export.files("there") == {"mine.txt": ""}
-
-
-@pytest.mark.parametrize(("name", "says"), [("a\0b", "cannot be printed"), ("a" * 300, "a file name has room for 249")])
-def test_names_that_are_none_write_nothing(place: Place, name: str, says: str) -> None:
-    place.plugin("a", {"Service": {"newResources": [{**EXTRA, "metadata": {"name": name}}]}})
-    for how in ([], ["--transform-dir", "out"]):
-        _, err = place.transform(*how, code=1)
-        assert says in err
-        assert place.files("pkg") == FILES
-        assert not (place.directory / "out").exists()
 
 
 BOOKS = {"internal.kpt.dev/upstream-identifier": "apps|Deployment|default|web", "config.kubernetes.io/index": "3"}
@@ -192,4 +172,7 @@ def test_names_of_files(case: dict[str, str]) -> None:
 
 
 def test_names_of_our_own_files() -> None:
-    assert [crane_file("a/b.yaml", "ignored-"), crane_file("b.yaml", "new-")] == ["a/ignored-b.yaml", "new-b.yaml"]
+    assert [crane_file("a/b.yaml", "ignored-"), crane_file("b.yaml", "ignored-")] == [
+        "a/ignored-b.yaml",
+        "ignored-b.yaml",
+    ]

@@ -14,8 +14,6 @@ from checkout import ROOT
 from cli.commands.transform.place import (
     CLAIM,
     DNS,
-    EXTRA,
-    EXTRA_TEXT,
     FILES,
     IMAGE,
     REPLICAS,
@@ -186,18 +184,6 @@ def test_many_comparisons_are_refused(place: Place, monkeypatch: pytest.MonkeyPa
     assert "1 targets without the name of a resource and 3 resources are more than 1 comparisons" in err
 
 
-@pytest.mark.parametrize("how", [(), ("--transform-dir", "out")])
-def test_references_that_a_plugin_leaves_behind_are_a_warning(place: Place, how: tuple[str, ...]) -> None:
-    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [], serviceAccountName: b}\n"
-    account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: b}\n"
-    place.write(**{"pkg/a.yaml": account, "pkg/pod.yaml": pod, "config.yaml": RENAMES})
-    _, err = place.run("pkg", "--config", "config.yaml", *how)
-    assert (
-        "warning a.yaml: ServiceAccount b: renames renames it to ServiceAccount a, but the package still refers to "
-        "ServiceAccount b: Pod p in spec.serviceAccountName; change these fields, too\n"
-    ) in err
-
-
 DOCUMENTS = f"# licence\n\n{WEB}---\n# names\n{DNS}---\n# nothing\n---\n{CLAIM}"
 
 
@@ -248,73 +234,3 @@ def test_a_file_whose_resources_are_dropped_goes(place: Place) -> None:
     assert not (place.directory / "pkg/claim.yaml").exists()
     assert yaml.safe_load(place.read("pkg/two.yaml")) == yaml.safe_load(DNS)
     assert "files: 2 changed, 0 added, 1 deleted" in err
-
-
-def test_whiteouts_may_be_refused(place: Place) -> None:
-    place.write(**{"pkg/claim.yaml": CLAIM})
-    _, err = place.run("pkg", "--whiteout", "error", code=1)
-    assert "error   claim.yaml: PersistentVolumeClaim data: KubernetesPlugin whites it out" in err
-    assert place.files("pkg") == {**FILES, "claim.yaml": CLAIM}
-
-
-# ---- new resources ---------------------------------------------------------------------------------------------------
-
-
-def test_new_resources(place: Place) -> None:
-    """T7: beside what they were made for, once."""
-    place.plugin("a", {"Service": {"newResources": [EXTRA]}})
-    _, err = place.transform()
-    assert place.read("pkg/names/configmap_extra.yaml") == EXTRA_TEXT
-    assert "info    names/configmap_extra.yaml: ConfigMap extra: added by a for Service dns\n" in err
-    assert "files: 1 changed, 1 added, 0 deleted\n" in err
-    before = place.files("pkg")
-    place.transform()
-    assert place.files("pkg") == before
-
-
-@pytest.mark.parametrize("there", [f"{DNS}", f"# x\n{DNS}".rstrip("\n"), DNS.replace("\n", "\r\n")])
-def test_new_resources_in_a_file_that_is_there(place: Place, there: str) -> None:
-    place.plugin("a", {"Deployment": {"newResources": [EXTRA]}})
-    there = there.replace("dns", "more")
-    place.write(**{"pkg/configmap_extra.yaml": there})
-    place.transform()
-    after = place.read("pkg/configmap_extra.yaml")
-    assert after.startswith(there)
-    assert [resource["metadata"]["name"] for resource in yaml.safe_load_all(after)] == ["more", "extra"]
-    assert after.count("\r\n") in (0, after.count("\n"))
-
-
-OLD = "apiVersion: apps/v1beta1\nkind: Deployment\nmetadata:\n  name: old\nspec:\n  replicas: 1\n"
-CONVERTED = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "old"}, "spec": {"replicas": 7}}
-
-
-@pytest.mark.parametrize("how", [["--whiteout", "drop"], ["--whiteout", "annotate"], ["--transform-dir", "out"]])
-@pytest.mark.parametrize("file", ["old.yaml", "deployment_old.yaml"])
-def test_a_resource_may_be_replaced(place: Place, how: list[str], file: str) -> None:
-    """T7: of one that is whited out there may be a new one with its names, as here of a newer version."""
-    place.write(**{f"pkg/{file}": OLD})
-    place.program(
-        "a",
-        "#!/bin/sh",
-        'case "$(cat)" in',
-        """'{}') echo '{"requestVersion": ["v1"], "responseVersion": ["v1"]}' ;;""",
-        f"""*apps/v1beta1*) echo '{json.dumps({"isWhiteOut": True, "newResources": [CONVERTED]})}' ;;""",
-        "*) echo '{}' ;;",
-        "esac",
-    )
-    _, err = place.transform(*how)
-    assert "Deployment old: added by a for Deployment old" in err
-    in_place = "--transform-dir" not in how
-    added = f"{'pkg/' if in_place else 'out/new-'}deployment_old.yaml"
-    assert list(yaml.safe_load_all(place.read(added)))[-1] == CONVERTED
-    if not in_place:
-        assert place.read(f"out/.wh.{file}") == ""
-        return
-    resources = [
-        resource for text in place.files("pkg").values() if "v1beta1" in text for resource in yaml.safe_load_all(text)
-    ]
-    assert bool(resources) is ("annotate" in how)
-    assert all(resource["metadata"]["annotations"] for resource in resources if resource != CONVERTED)
-    before = place.files("pkg")
-    place.transform(*how)
-    assert place.files("pkg") == before
