@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.packages.kptfile import is_version, newer_versions, newest_versions, same_major
+from krm_merge.packages.kptfile import is_version, newer_versions, same_major
 
 TAGS = [
     "v1.9.0",
@@ -51,17 +51,6 @@ TAGS = [
 )
 def test_newer_versions(ref: str, directory: str, newer: list[str]) -> None:
     assert newer_versions(ref, directory, TAGS) == newer
-
-
-def test_the_newest_versions_are_those_of_the_package_and_of_the_repository() -> None:
-    assert newest_versions("/web", "v9", TAGS) == ["web/v0.9.0", "v2.0.0"]
-    assert newest_versions("/db", "v9", TAGS) == ["v2.0.0"]
-    assert newest_versions("/", "v9", TAGS) == ["v2.0.0"]
-    assert newest_versions("/", "v9", ["latest"]) == []
-    assert newest_versions("/x/landing-zone", "v9", TAGS) == ["landing-zone/v0.10.0", "v2.0.0"]
-    # A ref says what it is a version of.
-    assert newest_versions("/", "landing-zone-v9", TAGS) == ["landing-zone-v0.10.0"]
-    assert newest_versions("/", "nothing-v9", TAGS) == ["v2.0.0"]
 
 
 def test_versions_with_the_same_first_number() -> None:

@@ -99,7 +99,7 @@ class PackageFiles:
         merged = self._files_of_items()
         changed = [path for path in {**before.documents, **merged.documents} if not merged.is_same(path, before)]
         documents = [side.others for side in self._sides]
-        intact = keep_references(followed, self._there, documents, outcomes, merged, self._policy, results)
+        intact = keep_references(followed, self._there, documents, outcomes, merged)
         changes = {path: merged.get(path) for path in changed} | dict(intact.changes)
         for path, file in list_new_files(self._there[1], before, changes, results).items():
             if file is not None and file != merged.get(path):

@@ -26,7 +26,7 @@ from krm_merge.packages.files.tree import (
     leads_out,
 )
 from krm_merge.packages.git_cache import GitCache
-from krm_merge.packages.kptfile import Upstream, nearest, newer_versions, newest_versions
+from krm_merge.packages.kptfile import Upstream, newer_versions
 from krm_merge.posix import temporary_directory
 from krm_merge.safe_text import quantity, quoted, without_credentials
 from krm_merge.startup import frozen
@@ -40,9 +40,6 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _FETCH = ("-c", "core.bigFileThreshold=16m", "fetch", "--progress", "--no-tags")
 # What upstream compressed is unpacked in pieces, or refused: files in pieces, all other objects at once.
 _LITTLE_MEMORY = {"GIT_ALLOC_LIMIT": "128m"}
-_SHORT_COMMIT = re.compile(r"[0-9a-f]{7,63}")
-_INFINITE = 2**31 - 1
-"""The depth that is all of the history, also where a part of it was fetched before."""
 _EVERYTHING = ("+refs/heads/*:refs/upstream/heads/*", "+refs/tags/*:refs/upstream/tags/*")
 
 
@@ -163,26 +160,8 @@ class GitRepositories:
         for name in refs:
             if name in commits:
                 return Version(_short(name) if ref else ref, commits[name])
-        if _SHORT_COMMIT.fullmatch(ref):
-            commit = self._whole_id(repository, ref)
-            return Version(commit, commit)
-        remedy = self._alternatives(repository, directory, ref)
+        remedy = f"`git ls-remote {repository}` lists all; of a commit, give the whole id"
         raise PackageError(f"{repository} has no tag or branch {quoted(ref)}; {remedy}")
-
-    def _whole_id(self, repository: str, beginning: str) -> str:
-        """The id of the only commit of a repository that begins so. Raises PackageError."""
-        with self._open(repository) as store, _package_errors(f"{repository}: {beginning}"):
-            # Servers know whole ids only, so branches and tags are fetched with all of their history.
-            _fetch(store, f"--depth={_INFINITE}", repository, *_EVERYTHING)
-            names = store.text("rev-parse", f"--disambiguate={beginning}").split()
-            commits = [name for name, is_commit in zip(names, store.has_each(names), strict=True) if is_commit]
-            self._cache.trim()
-        if len(commits) != 1:
-            number = "several commits whose ids begin" if commits else "no tag, branch or commit whose id begins"
-            raise PackageError(
-                f"{repository} has {number} with {beginning}; `git ls-remote {repository}` lists all names"
-            )
-        return commits[0]
 
     def names(self, repository: str) -> Names:
         """The tags and branches of a repository, which is asked once. Raises PackageError."""
@@ -198,15 +177,6 @@ class GitRepositories:
     def newer(self, upstream: Upstream) -> list[str]:
         """The versions after the one that a package follows, the newest last. Raises PackageError."""
         return newer_versions(upstream.ref, upstream.directory, self.names(upstream.repository).tags)
-
-    def _alternatives(self, repository: str, directory: str, ref: str) -> str:
-        """What to write instead of a ref that a repository does not have."""
-        names = self.names(repository)
-        near = nearest(ref, names.tags | names.branches)
-        newest = [version for version in newest_versions(directory, ref, names.tags) if version != near]
-        hints = [f"the nearest name is {near}"] if near else []
-        hints += [f"the newest version is {', or '.join(newest)}"] if newest else []
-        return ", ".join([*hints, f"`git ls-remote {repository}` lists all"])
 
     def fetch(self, repository: str, commits: Sequence[str]) -> None:
         """Fetches commits together; one that cannot be fetched so is fetched alone by `tree`, which says what is wrong.

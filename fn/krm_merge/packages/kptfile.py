@@ -193,19 +193,6 @@ def newer_versions(ref: str, directory: str, tags: Iterable[str]) -> list[str]:
     return [newer[order] for order in sorted(newer)]
 
 
-def newest_versions(directory: str, ref: str, tags: Iterable[str]) -> list[str]:
-    """The tags with the highest release of what a ref is a version of; else of the package, and of the repository."""
-    folder, release = directory.strip("/"), _Release.of(ref)
-    of_ref = [ref[: release.start]] if release is not None and release.start else []
-    of_package = [f"{folder}/".lstrip("/"), f"{folder.rpartition('/')[2]}/".lstrip("/"), ""]
-    for prefixes in (of_ref, of_package):
-        # Every release is newer than v0.0.
-        newest = [newer_versions(f"{prefix}v0.0", "", tags)[-1:] for prefix in dict.fromkeys(prefixes)]
-        if any(newest):
-            return [tag for versions in newest for tag in versions]
-    return []
-
-
 def is_version(ref: str) -> bool:
     """Whether a ref is a semantic version, of a package or of the whole repository."""
     return _Release.of(ref) is not None
@@ -237,13 +224,6 @@ class _Release(NamedTuple):
             begin = tag.find("-", begin) + 1
             if not begin or begin > _LONGEST_NAME:
                 return None
-
-
-def nearest(ref: str, names: Iterable[str]) -> str:
-    """The tag or branch that is written most like a ref; '' where none is."""
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(ref, sorted(names), n=1)), "")
 
 
 CONFIG_FILE = "merge-package.yaml"

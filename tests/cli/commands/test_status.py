@@ -97,6 +97,6 @@ def test_a_branch_has_no_newest_version(package: Path, krm_merge: Callable[..., 
     assert "follows main, which is not a version such as v1.2.3; update it without --latest" in done.stderr
 
 
-def test_a_missing_version_is_reported_with_those_that_there_are(package: Path, krm_merge: Callable[..., Run]) -> None:
+def test_a_missing_version_is_reported_with_what_lists_all(package: Path, krm_merge: Callable[..., Run]) -> None:
     done = krm_merge("update", f"{package}@v1.1")
-    assert "has no tag or branch v1.1; the nearest name is v1.1.0, the newest version is v2.0.0" in done.stderr
+    assert "has no tag or branch v1.1; `git ls-remote " in done.stderr

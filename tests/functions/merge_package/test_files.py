@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +11,6 @@ import yaml
 
 from effort import seeds
 from functions.streams import as_item
-from krm_merge import merge_packages
 from krm_merge.functions import process
 from packages.references.breaches import CLASSES, Texts, deployment, kustomization, resource, text_of
 
@@ -138,23 +137,6 @@ def test_a_kustomization_of_local_alone_lists_new_files(lists_all: bool) -> None
     merged = Merged(original, upstream, original | {"kustomization.yaml": kustomization(listed)})
     expected = ["a.yaml", "b.yaml", "c.yaml"] if lists_all else ["a.yaml"]
     assert yaml.safe_load(merged.texts["kustomization.yaml"])["resources"] == expected
-
-
-def test_a_choice_puts_back_what_a_reference_names() -> None:
-    case = CLASSES["an object that upstream deleted"](random.Random(1))
-    sides = [
-        {path: text.encode() for path, text in side.items()} for side in (case.original, case.upstream, case.local)
-    ]
-    (record,) = (r for r in merge_packages(*sides).records if r.nature == "reference")
-    policy: Mapping[str, Any] = {
-        "apiVersion": "fn.kpt.dev/v1alpha1",
-        "kind": "MergePolicy",
-        "metadata": {"name": "p"},
-        "resolutions": [{"nature": "reference", "fingerprint": record.fingerprint, "choice": "local"}],
-    }
-    merged = Merged(case.original, case.upstream, {**case.local, "merge-policy.yaml": text_of(dict(policy))})
-    assert case.works(merged.texts)
-    assert "extra.yaml" in yaml.safe_load(merged.texts["base/kustomization.yaml"])["resources"]
 
 
 def test_resources_without_a_path_are_merged_where_local_has_them() -> None:

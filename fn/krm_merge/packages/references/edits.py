@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from posixpath import basename, dirname, join, normpath, relpath
 
 from krm_merge.krm import FieldPath, Resource, Results, format_path, value_at
-from krm_merge.merge import FileDecision, Member
+from krm_merge.merge import FileDecision
 from krm_merge.packages.files.tree import (
     Changed,
     Changes,
@@ -80,17 +80,6 @@ class ReferenceEdits:
         return File(in_lines_of(joined(documents, data), file.data), file.mode)
 
 
-def put_back(member: Member, tree: Tree) -> Changes:
-    """The change that adds an object to the file that it had."""
-    document, path = member.text.encode(), member.place
-    if path not in tree:
-        return {path: File(document)}
-    # Other objects may have come to its file.
-    file = tree[path]
-    documents = [*split_documents(plain_lines(file.data), path), document]
-    return {path: File(in_lines_of(joined(documents, file.data), file.data), file.mode)}
-
-
 def _order(step: object) -> tuple[int, str]:
     return (step, "") if isinstance(step, int) else (-1, str(step))
 
@@ -111,15 +100,6 @@ def patched_in(value: Object) -> Iterator[tuple[FieldPath, Object]]:
             metadata = patch.get("metadata") if isinstance(patch, dict) else None
             if isinstance(patch, dict) and isinstance(metadata, dict):
                 yield path, {**metadata, "kind": patch.get("kind")}
-
-
-def with_name(patch: str, name: str) -> str:
-    """The text of a strategic merge patch for an object of another name."""
-    root = read(patch)
-    assert isinstance(root, MappingNode)
-    resource = Resource.from_tree(root)
-    resource.set("metadata.name", name)
-    return resource.text()
 
 
 def exact_path(value: Value, path: FieldPath) -> FieldPath | None:

@@ -9,7 +9,7 @@ from posixpath import basename, dirname, join, normpath
 
 from krm_merge.krm import NO_RESOURCE
 from krm_merge.merge import Document, Member
-from krm_merge.packages.files.tree import Changes, File, Tree, folders_around, is_kptfile
+from krm_merge.packages.files.tree import File, Tree, folders_around, is_kptfile
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema import FileReference, LabelSelector, files_in, labels_in, objects_at
 from krm_merge.startup import group_by_key, pattern
@@ -53,18 +53,13 @@ class PackageGraph:
         return next((each for each in alike if each.place == document.place), alike[0] if alike else None)
 
     def holds(self, kind: str, name: str, namespace: str, group: str | None) -> bool:
-        """Whether there is such an object, or a generator makes it."""
-        return name in self._generated_names.get(kind, ()) or bool(self.objects(kind, name, namespace, group))
-
-    def objects(self, kind: str, name: str, namespace: str, group: str | None) -> list[Member]:
-        """The objects that a reference names; no kind, no namespace and no group fit any."""
-        return [
-            document
-            for document in self.find(name)
-            if kind in ("", document.identity.kind)
+        """Whether there is such an object, or a generator makes it; no kind, no namespace and no group fit any."""
+        return name in self._generated_names.get(kind, ()) or any(
+            kind in ("", document.identity.kind)
             and (not namespace or document.identity.namespace in ("", namespace))
             and group in (None, document.identity.group)
-        ]
+            for document in self.find(name)
+        )
 
     def naming(self, path: str) -> Member | None:
         """A Kustomization or a Kptfile, None where it cannot be read."""
@@ -127,10 +122,6 @@ class PackageGraph:
             for operation in operations if isinstance(operations, list) else ():
                 if isinstance(operation, dict) and isinstance(at := operation.get("path"), str):
                     yield operation.get("op"), at
-
-    def below(self, path: str, place: str) -> Changes:
-        """The file of the side itself, or the files in the folder, at another place."""
-        return {place + file[len(path) :]: self.there[file] for file in self.there if f"{file}/".startswith(f"{path}/")}
 
     def has_file(self, path: str) -> bool:
         """Whether the side has such a file, or a folder with files."""

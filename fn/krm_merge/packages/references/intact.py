@@ -8,21 +8,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from operator import methodcaller
 from posixpath import basename, dirname, join, relpath
 from typing import Final, Literal, TypeAlias
 
-from krm_merge.krm import NO_RESOURCE, FieldPath, Identity, Results, format_path, value_at
+from krm_merge.krm import NO_RESOURCE, FieldPath, Identity, format_path, value_at
 from krm_merge.merge import FileDecision, Member, Policy, ResourceOutcome, file_content
-from krm_merge.packages.files.tree import Changed, Changes, File, Tree
+from krm_merge.packages.files.tree import Changes, Tree
 from krm_merge.packages.references.edits import (
     ReferenceEdits,
     exact_path,
-    list_files,
     patched_in,
-    put_back,
-    with_name,
 )
 from krm_merge.packages.references.graph import PackageGraph, call_document, is_naming, mentions, words_of
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
@@ -127,21 +123,17 @@ SIDES: Final[tuple[SideName, ...]] = ("upstream", "local")
 
 @frozen
 class Breach:
-    """A reference that leads nowhere in the merged package; `texts` says what it names on the sides that have it.
-
-    `mend` gives the package what a side has there; None where that would take more than to put it back.
-    """
+    """A reference that leads nowhere in the merged package; `texts` says what it names on the sides that have it."""
 
     file: str
     reference: str
     texts: Mapping[SideName, str]
     lost_by: SideName
-    mend: Callable[[SideName, Tree], Changes] | None = None
 
     @property
     def choices(self) -> tuple[SideName, ...]:
-        """The sides that it can be settled for: nothing to name, or what a side has."""
-        return tuple(name for name in SIDES if name not in self.texts or self.mend is not None)
+        """The sides that it can be settled for: those that have nothing to name."""
+        return tuple(name for name in SIDES if name not in self.texts)
 
     def decide(self, policy: Policy) -> FileDecision:
         """The decision on it: nothing is changed unless a choice says so."""
@@ -161,7 +153,7 @@ class Breach:
 
 @frozen
 class Intact:
-    """The files that follow what they name or get it back, and what is to be reported."""
+    """The files that follow what they name, and what is to be reported."""
 
     changes: Changes = fresh(factory=dict)
     followed: Sequence[FileDecision] = ()
@@ -172,22 +164,12 @@ class Intact:
         return [*self.followed, *(breach.decide(policy) for breach in self.breaches)]
 
 
-def keep_intact(versions: MergedVersions, merged: Tree, policy: Policy, results: Results) -> Intact:
-    """Judges the references of the merged package; reads nothing where no side lost what others may name.
-
-    What a choice puts back is listed in its Kustomization (R11), and `results` say so.
-    """
+def keep_intact(versions: MergedVersions, merged: Tree) -> Intact:
+    """Judges the references of the merged package; reads nothing where no side lost what others may name."""
     judge = _Judge(versions, versions.graph(merged))
     for name in SIDES:
         judge.judge(name)
-    changes: dict[str, File | None] = dict(judge.edits.changes())
-    for breach in judge.breaches.values():
-        choice = resolution.choice if (resolution := breach.decide(policy).resolution) else None
-        for name in SIDES:
-            if breach.mend is not None and name == choice and name in breach.texts:
-                now = Changed(merged, changes)
-                changes |= list_files(now, breach.mend(name, now), results)
-    return Intact(changes, judge.edits.followed, list(judge.breaches.values()))
+    return Intact(judge.edits.changes(), judge.edits.followed, list(judge.breaches.values()))
 
 
 class _Judge:
@@ -257,10 +239,9 @@ class _Judge:
         reference: str,
         texts: Mapping[SideName, str],
         loser: SideName,
-        mend: Callable[[SideName, Tree], Changes] | None = None,
     ) -> None:
         text = f"{call_document(document)}: {reference}" if document.identity != NO_RESOURCE else reference
-        self.breaches.setdefault((document.place, text), Breach(document.place, text, texts, loser, mend))
+        self.breaches.setdefault((document.place, text), Breach(document.place, text, texts, loser))
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
@@ -282,17 +263,13 @@ class _Judge:
             places = (self._place(name, place) for name, place in targets.items())
             now = next((new for place in places if place and (new := self._named_from(path, named, place))), None)
             if now is None:
-                mend = partial(self._restore, targets, target)
-                self._report(naming, f"{format_path(named.path)} names {named.file}", targets, loser, mend)
+                self._report(naming, f"{format_path(named.path)} names {named.file}", targets, loser)
             else:
                 # The new name may be in the list already, from upstream: twice would be an error to kustomize.
                 is_listed = (named.path[:-1], now) in listed
                 listed.add((named.path[:-1], now))
                 value = None if is_listed else _key_for(named, now) + now
                 self.edits.follow(path, 0, named.path, value, named.file, now)
-
-    def _restore(self, targets: Mapping[SideName, str], place: str, side: SideName, _: Tree) -> Changes:
-        return self._versions.side(side).below(targets[side], place)
 
     def _named_from(self, path: str, named: FileReference, place: str) -> str | None:
         """A file or folder as a Kustomization or Kptfile may name it.
@@ -322,8 +299,7 @@ class _Judge:
 
     def _names(self, document: Member, names: frozenset[str], loser: SideName) -> None:
         for reference in references_in(document.value):
-            # A Namespace is often made by somebody else.
-            if reference.name not in names or reference.kind == "Namespace":
+            if reference.name not in names:
                 continue
             named = (reference.kind, reference.name, reference.namespace, reference.group)
             self._name(document, reference.path, named, reference[1:], _references_in, loser)
@@ -359,9 +335,6 @@ class _Judge:
         written = value_at(document.value, exact[:-1]) if exact else None
         new = self._new_identity(*named)
         place = document.place, document.index
-        if new is not None and isinstance(written, str) and new.namespace in ("", namespace):
-            self.edits.follow(*place, exact[:-1], with_name(written, new.name), what, new.name)
-            return
         if new is not None and isinstance(written, dict):
             has_namespace = "namespace" in written
             if has_namespace or namespace in ("", new.namespace) or not new.namespace:
@@ -371,12 +344,7 @@ class _Judge:
                 if new.name != name:
                     self.edits.follow(*place, exact, new.name, what, new.name)
                 return
-
-        def mend(side: SideName, tree: Tree) -> Changes:
-            there = self._versions.side(side).objects(*named)
-            return put_back(there[0], tree) if there else {}
-
-        self._report(document, f"{format_path(at)} names {what}", dict.fromkeys(sides, what), loser, mend)
+        self._report(document, f"{format_path(at)} names {what}", dict.fromkeys(sides, what), loser)
 
     def _new_identity(self, kind: str, name: str, namespace: str, group: str | None) -> Identity | None:
         """What one object of the merged package is called that had this name; None where that is not known."""

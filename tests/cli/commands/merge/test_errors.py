@@ -93,7 +93,7 @@ class TestUpdate:
     @pytest.mark.parametrize(
         ("arguments", "environment", "phrases"),
         [
-            (["{package}@v9"], {}, ["has no tag or branch v9; ", "the newest version is v2, `git ls-remote "]),
+            (["{package}@v9"], {}, ["has no tag or branch v9; `git ls-remote "]),
             (["{package}@" + ABSENT], {}, ["has no commit " + ABSENT]),
             (["{package}/none"], {}, ["/pkg/none: there is no such directory"]),
             (["{package}/a.yaml"], {}, ["/pkg/a.yaml: there is no such directory"]),
