@@ -13,16 +13,15 @@ PREFIX = "KRM_MERGE_MAX_"
 
 @frozen
 class Limit:
-    """A limit. `name` is the end of the environment variable that overrides the default, `prefix` its beginning."""
+    """A limit. `name` is the end of the environment variable that overrides the default."""
 
     name: str
     default: int
-    prefix: str = PREFIX
 
     @property
     def variable(self) -> str:
         """The environment variable that overrides the default."""
-        return self.prefix + self.name
+        return PREFIX + self.name
 
     @property
     def remedy(self) -> str:
@@ -68,9 +67,6 @@ PACKAGE_MB = Limit("PACKAGE_MB", 100)
 
 SUBPACKAGES = Limit("SUBPACKAGES", 1_000)
 """Packages with an upstream of their own that an update follows: they can hold each other, too."""
-
-CACHE_MB = Limit("CACHE_MB", 2_000, "KRM_MERGE_")
-"""Megabytes of copies of git repositories in the user's cache."""
 
 
 class CopiedInAll:

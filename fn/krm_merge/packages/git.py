@@ -193,7 +193,6 @@ class GitRepositories:
             if len(missing) > 1:
                 with suppress(GitError):
                     _fetch(store, "--depth=1", repository, *missing)
-                self._cache.trim()
 
     def tree(self, repository: str, directory: str, commit: str) -> Tree:
         """The files of a package in a commit. Raises PackageError."""
@@ -224,7 +223,7 @@ class GitRepositories:
         # An address has characters that no file name may have.
         with self._cache.open(hashlib.sha256(repository.encode()).hexdigest()[:32]) as directory:
             status = directory.stat()
-            # A copy that another process removed meanwhile is another one.
+            # A copy that somebody removed meanwhile is another one.
             identity = (status.st_dev, status.st_ino)
             if identity not in self._stores or not (directory / "HEAD").is_file():
                 with _package_errors(f"{directory}: no cache can be made"):
@@ -247,7 +246,6 @@ class GitRepositories:
                 _fetch(store, repository, *_EVERYTHING)
         if not store.has(commit):
             raise PackageError(f"{repository} has no commit {commit}")
-        self._cache.trim()
 
     def _read(self, store: Store, repository: str, directory: str, commit: str) -> Tree:
         folder = _folder(directory)
