@@ -6,7 +6,7 @@ the next run completes an interrupted one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from krm_merge.components.digests import ImageIdentity, references, replace_digests
@@ -26,9 +26,9 @@ from krm_merge.components.repository import (
     Repository,
     RepositoryPullRequests,
     copied_before,
+    copy_trailer,
     planned_digests,
     with_copy,
-    without_copy,
 )
 from krm_merge.components.searched_files import is_candidate, is_searched
 from krm_merge.forges.interface import ForgeError, ForgePullRequest
@@ -210,13 +210,15 @@ class _Run:
         is_ours = self.git.is_ours(fork, here)
         if is_ours:
             self.replaced_files = list(self._changed_files(fork, here))
-        if is_ours and (is_new or actions & _ANEW):
+        copied = copied_before(self.git, fork, here)
+        is_current = copied == {copy.pull_request: copy.head for copy in self.plan.copies}
+        if is_ours and (is_new or actions & _ANEW or not is_current):
             return self._rebuild(base)
         # CR23: a branch that merges cleanly is not rebased, so that new commits of the target cause no pushes.
         conflict = self.git.conflict(base, here)
         if is_ours and conflict:
             try:
-                return self._with_copies(base, base)
+                return self._with_copies(base)
             except CopyConflictError as problem:
                 # Somebody has to rebase the copied pull request. Until then its digests are updated as before.
                 message = f"{branch} conflicts with {self.plan.base}, and {problem}; rebase it on {self.plan.base}"
@@ -225,13 +227,9 @@ class _Run:
             why = f" and conflicts with {self.plan.base} ({conflict})" if conflict else ""
             message = f"people added commits to {branch}: it is not rebased{why}; rebase it by hand"
             self.report("warning", "CR23", message)
-        try:
-            return self._with_copies(self._without_copies(here, base), base)
-        except CopyConflictError as problem:
-            if is_ours:
-                return self._rebuild(base)
-            remedy = f"copy it by hand, in a commit with the line: {problem.trailer}"
-            raise _PlanStoppedError("CR28", f"people added commits to {branch}, and {problem}; {remedy}") from None
+        if not is_ours:
+            self._report_copies(copied, base)
+        return here
 
     def _changed_files(self, fork: str, here: str) -> Iterator[tuple[bytes, bytes]]:
         before, after = self.git.store.entries(fork), self.git.store.entries(here)
@@ -254,7 +252,7 @@ class _Run:
 
     def _rebuild(self, base: str) -> str:
         try:
-            return self._with_copies(base, base)
+            return self._with_copies(base)
         except CopyConflictError as problem:
             raise _PlanStoppedError("CR28", f"{problem}; rebase it on {self.plan.base}") from None
 
@@ -278,32 +276,27 @@ class _Run:
         self.report("warning", "CR23", message)
         return commit
 
-    def _with_copies(self, commit: str, base: str) -> str:
+    def _with_copies(self, commit: str) -> str:
         """Adds a commit with each pull request's changes in the dependants' directories. Raises CopyConflictError."""
-        before = copied_before(self.git, self.git.merge_base(base, commit), commit)
         for copy in self.plan.copies:
-            commit = with_copy(self.git, commit, copy, before.get(copy.pull_request, ""), self.plan.contexts)
+            commit = with_copy(self.git, commit, copy)
         return commit
 
-    def _without_copies(self, commit: str, base: str) -> str:
-        """Removes the copied changes of pull requests that no longer trigger this one; merged changes are kept."""
-        git, plan = self.git, self.plan
-        planned = {copy.pull_request for copy in plan.copies}
-        for name, head in copied_before(git, git.merge_base(base, commit), commit).items():
+    def _report_copies(self, copied: Mapping[str, str], base: str) -> None:
+        """Says what to copy and to take out by hand, since people added commits; merged changes stay."""
+        by_hand = "people added commits to the branch: {} the changes of {} by hand, in a commit with the line: {}"
+        planned = {copy.pull_request: copy.head for copy in self.plan.copies}
+        for name, head in planned.items():
+            if copied.get(name) != head:
+                self.report("warning", "CR28", by_hand.format("copy", name, copy_trailer(name, head)))
+        for name in copied.keys() - planned.keys():
             number = name.rpartition("#")[2]
-            if name in planned or not number.isdecimal():
+            pull = self.pulls.find(int(number)) if number.isdecimal() else None
+            if pull is None or pull.state == "merged" or self.git.store.is_ancestor(copied[name], base):
                 continue
-            pull = self.pulls.find(int(number))
-            if pull is None or pull.state == "merged":
-                continue
-            target = git.branches.get(pull.target_branch) or base
-            try:
-                commit = without_copy(git, commit, name, head, target, base, plan.contexts)
-            except CopyConflictError as problem:
-                self.is_fit = False
-                remedy = f"revert it by hand, in a commit with the line: {problem.trailer}"
-                self.report("warning", "CR28", f"{problem}; it stays a draft until you {remedy}")
-        return commit
+            self.is_fit = False
+            message = by_hand.format("take out", name, copy_trailer(name, base))
+            self.report("warning", "CR28", f"{message}; it stays a draft until then")
 
     def _with_digests(self, commit: str) -> str:
         """Adds a commit for each component whose digest changes, after all other commits (CR29)."""

@@ -6,10 +6,10 @@ Equal parents and contents give equal commits, so that a second run changes noth
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 
-from krm_merge.components.konflux.model import PullRequest, touches
+from krm_merge.components.konflux.model import PullRequest
 from krm_merge.components.plan.model import Copy, parse_description
 from krm_merge.errors import KrmMergeError
 from krm_merge.forges.interface import Forge, ForgePullRequest
@@ -57,77 +57,34 @@ _COPIED = re.compile(r"^Synthetic-From: (.+) at ([0-9a-f]{40}|[0-9a-f]{64})$", r
 
 
 class CopyConflictError(KrmMergeError):
-    """Changes that conflict with the branch. `trailer` marks a commit in which somebody copied them by hand."""
-
-    def __init__(self, message: str, trailer: str) -> None:
-        """`message` names the pull request and the conflict."""
-        super().__init__(message)
-        self.trailer = trailer
+    """Changes of a pull request that conflict with the branch."""
 
 
 def copied_before(git: Repository, since: str, commit: str) -> dict[str, str]:
     """The heads that were copied between two commits, by pull request; the newest trailer counts.
 
-    Trailers in anybody's commits count: people amend and squash our commits, or copy conflicting changes by hand.
+    Trailers in anybody's commits count: people amend and squash our commits, or copy changes by hand.
     """
     return {name: head for message in git.store.messages(since, commit) for name, head in _COPIED.findall(message)}
 
 
-def with_copy(git: Repository, commit: str, copy: Copy, before: str, contexts: Iterable[str]) -> str:
-    """Adds a commit with the changes of a pull request since the head `before`, which was copied last ('': none).
-
-    Raises CopyConflictError.
-    """
-    if copy.head == before:
-        # C4: this head is copied already, even if later commits changed the same files.
-        return commit
+def with_copy(git: Repository, commit: str, copy: Copy) -> str:
+    """Adds a commit with the changes of a pull request. Raises CopyConflictError."""
     target = git.branches.get(copy.target_branch, "")
-    git.fetch(copy.head, target, before)
+    git.fetch(copy.head, target)
     fork = git.merge_base(target, copy.head) if target else copy.head
-    paths = dict.fromkeys(copy.paths)
-    if before:
-        # A file that the earlier head changed may be unchanged again.
-        paths |= dict.fromkeys(_copied_paths(git, target, before, contexts))
-    trailer = _trailer(copy.pull_request, copy.head)
     try:
-        tree = git.store.pick_changes(commit, before or fork, copy.head, paths)
+        tree = git.store.pick_changes(commit, fork, copy.head, copy.paths)
     except MergeConflictError as conflict:
-        raise CopyConflictError(f"the changes of {copy.pull_request} cannot be copied: {conflict}", trailer) from None
-    return _commit_tree(git, commit, tree, f"Copy changes of {copy.pull_request}", trailer)
-
-
-def without_copy(
-    git: Repository, commit: str, pull_request: str, head: str, target: str, base: str, contexts: Iterable[str]
-) -> str:
-    """Adds a commit that reverts the copy of a pull request at `head`, which was based on the commit `target`.
-
-    Changes that the target of the branch, the commit `base`, has too are kept. Raises CopyConflictError.
-    """
-    git.fetch(head, target)
-    # Empty diff against the merge base: nothing to copy.
-    fork = git.merge_base(target, head)
-    differing = set(git.store.changed_paths(base, commit))
-    paths = [path for path in _copied_paths(git, target, head, contexts) if path in differing]
-    trailer = _trailer(pull_request, fork)
-    try:
-        tree = git.store.pick_changes(commit, head, fork, paths)
-    except MergeConflictError as conflict:
-        raise CopyConflictError(f"the changes of {pull_request} cannot be reverted: {conflict}", trailer) from None
-    return _commit_tree(git, commit, tree, f"Take out changes of {pull_request}", trailer)
-
-
-def _copied_paths(git: Repository, target: str, head: str, contexts: Iterable[str]) -> list[str]:
-    changed = git.store.changed_paths(git.merge_base(target, head), head) if target else []
-    return [path for path in changed if any(touches(context, [path]) for context in contexts)]
-
-
-def _commit_tree(git: Repository, commit: str, tree: str, subject: str, trailer: str) -> str:
+        raise CopyConflictError(f"the changes of {copy.pull_request} cannot be copied: {conflict}") from None
     if tree == git.store.tree(commit):
         return commit
-    return git.commit(tree, commit, f"{subject}\n\n{trailer}\n{TRAILER}\n")
+    trailers = f"{copy_trailer(copy.pull_request, copy.head)}\n{TRAILER}\n"
+    return git.commit(tree, commit, f"Copy changes of {copy.pull_request}\n\n{trailers}")
 
 
-def _trailer(pull_request: str, head: str) -> str:
+def copy_trailer(pull_request: str, head: str) -> str:
+    """The line of a commit that says to which commit of a pull request its changes are copied."""
     return f"Synthetic-From: {pull_request} at {head}"
 
 

@@ -113,39 +113,35 @@ def test_what_the_target_has_already_is_left_alone(world: World) -> None:
     assert bundle(world)["bundle/Dockerfile"] == dockerfile("2", label=2).strip()
 
 
-def test_later_changes_are_copied_beside_commits_of_people(world: World) -> None:
-    """CR28: only what changed since the copy, also what is as it was before."""
-    world.commit("mono", "feat", {"ctrl/a": "1\n", "bundle/x": "y\n", "bundle/d/e": "f\n"})
-    world.build("ctrl", "mono", "1", world.open("mono", "feat"))
+def test_beside_commits_of_people_later_changes_are_copied_by_hand(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """CR28: the line that the warning names tells the next run that it is done."""
+    world.commit("mono", "feat", {"ctrl/a": "1\n", "bundle/x": "y\n"})
+    number = world.open("mono", "feat")
+    world.build("ctrl", "mono", "1", number)
     world.go_on("mono")
     world.commit("mono", "feat@bundle", {"bundle/fix": "fix\n"})
-    world.commit("mono", "feat", {"bundle/x": "z\n", "bundle/d/e": "e\n", "bundle/new": "new\n"})
     world.go_on("mono")
-    expected = {"Dockerfile": dockerfile("1").strip(), "x": "z", "d/e": "e", "new": "new", "fix": "fix"}
-    assert bundle(world) == {f"bundle/{path}": text for path, text in expected.items()}
-    assert len(world.subjects("mono", "feat@bundle")) == 4
-
-
-def test_what_cannot_be_copied_is_copied_by_hand(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """CR28: the line that the error names tells the next run that it is done."""
-    world.commit("mono", "feat", {"ctrl/a": "1\n", "bundle/x": "y\n"})
-    world.build("ctrl", "mono", "1", world.open("mono", "feat"))
-    world.go_on("mono")
-    world.commit("mono", "feat@bundle", {"bundle/x": "mine\n"})
+    assert "by hand" not in capsys.readouterr().err
     head = world.commit("mono", "feat", {"bundle/x": "z\n"})
-    world.plan("mono")
-    before = world.heads()
-    assert world.apply() == 1
-    assert world.heads() == before
+    world.build("ctrl", "mono", "2", number)
+    world.go_on("mono")
+    assert bundle(world) == {
+        "bundle/Dockerfile": dockerfile("2").strip(),
+        "bundle/d/e": "e",
+        "bundle/fix": "fix",
+        "bundle/x": "y",
+    }
     line = f"Synthetic-From: {world.root.name}/mono#1 at {head}"
-    output = capsys.readouterr().err
-    assert "people added commits to feat@bundle, and the changes of " in output
-    assert f"bundle/x was changed on both sides; copy it by hand, in a commit with the line: {line}\n" in output
-    world.commit("mono", "feat@bundle", {"bundle/x": "mine and z\n"})
+    assert f"copy the changes of {world.root.name}/mono#1 by hand, in a commit with the line: {line}\n" in (
+        capsys.readouterr().err
+    )
+    world.commit("mono", "feat@bundle", {"bundle/x": "z\n"})
     world.in_clone("mono", "commit", "--quiet", "--amend", f"--message=By hand\n\n{line}")
     world.in_clone("mono", "push", "--quiet", "--force", "origin", "HEAD:feat@bundle")
     world.go_on("mono")
-    assert bundle(world)["bundle/x"] == "mine and z"
+    assert "by hand" not in capsys.readouterr().err
 
 
 def test_what_conflicts_with_the_target_names_the_remedy(world: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,18 +179,6 @@ def differing(world: World) -> list[str]:
     return world.git("--git-dir", world.url("mono"), "diff", "--name-only", "main...feat/bundle").split()
 
 
-def test_what_is_closed_is_taken_out_beside_commits_of_people(two: World) -> None:
-    """CR28, S7: it must not leave draft with what was turned down."""
-    world = two
-    world.forge.close(world.url("mono"), 1)
-    world.go_on("mono", "op")
-    assert differing(world) == ["bundle/Dockerfile", "bundle/fix"]
-    world.merge_and_build("op", "op", 1, "6", "squash")
-    world.go_on("mono", "op")
-    assert not world.pull("mono", 2).draft
-    assert differing(world) == ["bundle/Dockerfile", "bundle/fix"]
-
-
 def test_what_is_merged_stays(two: World) -> None:
     """CR28: the target has it, and it must not go from there."""
     world = two
@@ -210,38 +194,22 @@ def test_what_is_merged_stays(two: World) -> None:
     assert world.files("mono", "feat/bundle")["bundle/x"] == "y"
 
 
-def test_what_somebody_else_merged_stays(two: World) -> None:
-    """CR28: also where the pull request was closed in favour of another."""
+def test_what_was_closed_keeps_the_draft(two: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """CR28, CR30, S7: it must not leave draft with what was turned down, until a person takes that out."""
     world = two
-    world.commit("mono", "main", {"bundle/x": "y\n"})
-    world.forge.close(world.url("mono"), 1)
-    world.in_clone("mono", "fetch", "--quiet", "origin")
-    world.in_clone("mono", "checkout", "--quiet", "-B", "feat/bundle", "origin/feat/bundle")
-    world.in_clone("mono", "merge", "--quiet", "--no-edit", "origin/main")
-    world.in_clone("mono", "push", "--quiet", "origin", "feat/bundle")
-    world.go_on("mono", "op")
-    assert differing(world) == ["bundle/Dockerfile", "bundle/fix"]
-    assert world.files("mono", "feat/bundle")["bundle/x"] == "y"
-
-
-def test_what_cannot_be_taken_out_keeps_the_draft(two: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """CR28, CR30: until a person takes it out."""
-    world = two
-    fork = world.git("--git-dir", world.url("mono"), "rev-parse", "main")
-    world.commit("mono", "feat/bundle", {"bundle/x": "mine\n"})
+    base = world.git("--git-dir", world.url("mono"), "rev-parse", "main")
     world.forge.close(world.url("mono"), 1)
     world.merge_and_build("op", "op", 1, "6", "squash")
     for _ in range(2):
         world.plan("mono", "op")
         assert world.apply() == 0
         assert world.pull("mono", 2).draft
-    line = f"Synthetic-From: {world.root.name}/mono#1 at {fork}"
-    output = capsys.readouterr().err
-    assert "cannot be reverted: bundle/x was changed on both sides; it stays a draft until you " in output
-    assert f"revert it by hand, in a commit with the line: {line}\n" in output
-    world.commit("mono", "feat/bundle", {"bundle/new": None})
+    line = f"Synthetic-From: {world.root.name}/mono#1 at {base}"
+    message = f"take out the changes of {world.root.name}/mono#1 by hand, in a commit with the line: {line}"
+    assert f"{message}; it stays a draft until then\n" in capsys.readouterr().err
+    world.commit("mono", "feat/bundle", {"bundle/new": None, "bundle/x": "x\n"})
     world.in_clone("mono", "commit", "--quiet", "--amend", f"--message=By hand\n\n{line}")
     world.in_clone("mono", "push", "--quiet", "--force", "origin", "HEAD:feat/bundle")
     world.go_on("mono", "op")
     assert not world.pull("mono", 2).draft
-    assert world.files("mono", "feat/bundle")["bundle/x"] == "mine"
+    assert differing(world) == ["bundle/Dockerfile", "bundle/fix"]
