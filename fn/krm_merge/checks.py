@@ -11,7 +11,7 @@ from posixpath import basename, dirname, normpath
 from krm_merge.functions import API_VERSION, KINDS
 from krm_merge.functions.patch_resources import read_jobs
 from krm_merge.krm import KPTFILE, FieldPath, Identity, Resource, ResourceList, check, flaw_of, format_path, parse_path
-from krm_merge.merge import PipelineFunction, Resolution, Rule, children_at, functions_at, reaches, read_functions
+from krm_merge.merge import PipelineFunction, Resolution, children_at, functions_at, reaches, read_functions
 from krm_merge.packages import (
     KRMIGNORE,
     File,
@@ -135,13 +135,7 @@ def policy_problems(tree: Tree, policy: PackagePolicy) -> Iterator[PackageProble
         return
     members = PackageVersion("local", tree).members()
     identities = {member.identity for member in members}
-    hides = [
-        Rule(hidden.group, hidden.kind, hidden.namespace, hidden.name, hidden.path, place=f"redact[{number}]")
-        for number, hidden in enumerate(policy.redactions)
-        # Without a resource, it may be about files that hold none.
-        if any(name is not None for name in (hidden.group, hidden.kind, hidden.namespace, hidden.name))
-    ]
-    for rule in (*policy.rules, *hides):
+    for rule in policy.rules:
         if not reaches(rule, members):
             place = _in_file(rule.place, policy)
             message = f"{place}: matches nothing in the package; check its kind, name and path"

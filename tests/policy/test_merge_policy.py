@@ -20,7 +20,6 @@ from krm_merge.packages import File
 from krm_merge.policy import (
     PackagePolicy,
     PolicyError,
-    collect_redactions,
     combine,
     edit_policy,
     find_policy,
@@ -66,49 +65,6 @@ def sides(tmp_path: Path) -> Path:
 def fingerprint(sides: Path) -> str:
     (record,) = json.loads(run(sides, "merge", "o", "u", "l", "--format", "json", code=1))["records"]
     return str(record["fingerprint"])
-
-
-HIDES = "redact:\n- {kind: ConfigMap, path: data.a}\n"
-
-
-@pytest.mark.parametrize("where", ["merge-policy.yaml", "--rules"])
-def test_it_hides_what_it_names(sides: Path, where: str) -> None:
-    (sides / "rules.yaml").write_text(HIDES)
-    arguments = ["--rules", "rules.yaml"] if where == "--rules" else []
-    if not arguments:
-        (sides / "l" / where).write_text(POLICY + HIDES)
-    settled = ("--on-conflict", "upstream", "--format", "json")
-    (record,) = json.loads(run(sides, "merge", "o", "u", "l", *settled, *arguments))["records"]
-    assert record["redacted"]
-    assert not {"original", "upstream", "local", "result"} & record.keys()
-    done = krm_merge("resolve", "o", "u", "l", "--terminal", *arguments, cwd=sides, stdin="u\n")
-    assert "(hidden value A)" in done.stdout
-    assert (sides / "l" / "c.yaml").read_text() == TEXT.format("c")
-    (resolution,) = yaml.safe_load((sides / "l" / "merge-policy.yaml").read_text())["resolutions"]
-    assert (resolution["resource"]["name"], resolution["choice"]) == ("c", "upstream")
-
-
-@pytest.mark.parametrize(
-    ("redaction", "problem"),
-    [
-        ("{path: null}", "redact[0]: is empty; give path, field, or the kind of a resource"),
-        ("{}", "redact[0]: is empty; give path, field, or the kind of a resource"),
-        ("{path: 'a['}", "redact[0].path: cannot read the field path 'a[' at column 2"),
-        ("{field: ''}", "redact[0].field is empty; "),
-        ("{pattern: a}", "redact[0].pattern is an unknown field; choose from group, kind, namespace, name, path"),
-    ],
-)
-def test_what_hides_nothing_is_refused(sides: Path, redaction: str, problem: str) -> None:
-    (sides / "l" / "merge-policy.yaml").write_text(f"{POLICY}redact:\n- {redaction}\n")
-    assert f"merge-policy.yaml: {problem}" in run(sides, "merge", "o", "u", "l", "-o", "m", code=3)
-
-
-def test_too_many_redactions_are_refused(sides: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KRM_MERGE_MAX_RULES", "1")
-    (sides / "l" / "merge-policy.yaml").write_text(f"{POLICY}redact:\n- field: a\n- field: b\n")
-    message = run(sides, "merge", "o", "u", "l", "-o", "m", code=3)
-    assert "redact: 2 " in message
-    assert "more than 1; let one entry cover more" in message
 
 
 def test_merge_obeys_it_and_the_command_line_comes_first(sides: Path) -> None:
@@ -261,9 +217,9 @@ def test_a_choice_has_a_value_where_it_is_one_and_never_that_of_a_secret(
     ("text", "problem"),
     [
         ("a: [", "not valid YAML"),
-        ("", "a mapping with rules, listKeys or redact is expected"),
-        ("- rules\n", "a mapping with rules, listKeys or redact is expected"),
-        ("rule: []\n", "rule is an unknown field; choose from rules, listKeys and redact"),
+        ("", "a mapping with rules or listKeys is expected"),
+        ("- rules\n", "a mapping with rules or listKeys is expected"),
+        ("rule: []\n", "rule is an unknown field; choose from rules and listKeys"),
         ("rules: [{onConflict: me}]\n", "rules[0].onConflict is 'me'"),
     ],
 )
@@ -275,12 +231,6 @@ def test_a_file_of_rules_that_cannot_be_used_is_refused(text: str, problem: str)
 def test_a_file_of_rules_may_be_a_whole_functionconfig() -> None:
     rules = read_rules("kind: MergePackage\nspec: {}\nrules: [{kind: A, onConflict: local}]\n", "r.yaml").rules
     assert [(rule.kind, rule.on_conflict) for rule in rules] == [("A", "local")]
-
-
-def test_versions_hide_together_and_one_that_cannot_be_read_hides_nothing() -> None:
-    policy, wrong = File((POLICY + HIDES).encode()), File(POLICY.replace("local   # ours", "me").encode())
-    redactions = collect_redactions({"p.yaml": policy}, {"p.yaml": wrong}, {"p.yaml": policy})
-    assert [redaction.kind for redaction in redactions] == ["ConfigMap"]
 
 
 def test_a_choice_for_packages_of_a_campaign_is_refused_in_a_package() -> None:

@@ -5,22 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-POLICY = """\
-apiVersion: fn.kpt.dev/v1alpha1
-kind: MergePolicy
-metadata:
-  name: merge-policy
-  annotations:
-    config.kubernetes.io/local-config: "true"
-redact:
-- path: spec.connection.uri
-- {kind: Widget, path: "spec.users[*].pin"}
-- {kind: Gadget, path: spec.parts, field: "code*"}
-- field: "*_DSN"
-- {group: vault.example.com, kind: Safe}
-"""
-"""What a user adds to the places that are always hidden."""
-
 _OPEN = "\n".join(f"  line{number}: {number}" for number in range(8))
 
 
@@ -242,13 +226,6 @@ PLACES: Mapping[str, str] = {
     ),
     "stringData without a kind": _widget("spec:\n  secretTemplate:\n    stringData:\n      p: VALUE"),
     "manifest in a text": _widget("spec:\n  manifest: |\n    kind: Secret\n    stringData:\n      p: VALUE"),
-    # What the user hides.
-    "path": _widget("spec:\n  connection:\n    uri: VALUE"),
-    "path in a list": _widget("spec:\n  users:\n  - name: a\n    pin: VALUE"),
-    "field below a path": _widget("spec:\n  parts:\n    inner:\n      codeA: VALUE", kind="Gadget"),
-    "field": _widget("spec:\n  sentry_dsn: VALUE"),
-    "variable by a pattern": _variable("SENTRY_DSN"),
-    "kind": _widget("spec:\n  a: VALUE", kind="Safe", api_version="vault.example.com/v1"),
     **_IN_TEXTS,
     **_IN_PATCHES,
     **_IN_ARGUMENTS,
@@ -258,11 +235,10 @@ PLACES: Mapping[str, str] = {
 
 FILES: Mapping[str, str] = {
     "values.yaml": "a: b\ndb_password: VALUE\n",
-    "settings.yaml": "a: b\nredis_dsn: VALUE\n",
     ".env": "A=b\nDB_PASSWORD=VALUE\nC=d\n",
     "broken.yaml": "kind: Deployment\nmetadata: {name: a}\nenv:\n- name: DB_PASSWORD\n  value: VALUE\nbroken: [\n",
     "broken.json": '{"kind": "secret", "data": {"p": "VALUE"}',
-    "install.sh": "set -e\nexport SENTRY_DSN=VALUE\nrun\n",
+    "install.sh": "set -e\nexport API_TOKEN=VALUE\nrun\n",
     "plain.yaml": "a: b\npassword: VALUE\n",
     "escaped.json": '{"k\\u0069nd": "Secret", "data": {"p": "VALUE"}}\n',
     "broken-escaped.json": '{"kind": "Secr\\u0065t", "data": {"p": "VALUE"}',
@@ -338,7 +314,7 @@ def secret_of(number: int, side: str) -> str:
 
 def package(side: str, *, without_resources: bool = False) -> dict[str, bytes]:
     """A version of a package with every place; all of them differ between the sides."""
-    files = {"merge-policy.yaml": POLICY.encode(), "keep.txt": b""}
+    files = {"keep.txt": b""}
     for number, (file, text) in enumerate(_texts()):
         if not without_resources or file in FILES:
             files[file] = text.replace("VALUE", secret_of(number, side)).encode()

@@ -16,7 +16,7 @@ from krm_merge.merge.decisions.policy import Choice
 from krm_merge.packages.files.tree import Changed
 from krm_merge.report import FORMS
 from packages.repositories import Repository, kptfile
-from report.secret_places import FILES, HARMLESS, PLACES, POLICY, SIDES, harmless_package, leaks, package
+from report.secret_places import FILES, HARMLESS, PLACES, SIDES, harmless_package, leaks, package
 from resolve.packages import session_of, task_of
 from resolve.serving import serve
 
@@ -159,23 +159,16 @@ def test_no_comparison_with_kpt_has_them(tmp_path: Path) -> None:
     assert leaks(done.stdout + done.stderr) == []
 
 
-@pytest.mark.parametrize(
-    ("on_conflict", "is_in_package"), [("upstream", True), ("fail", False)], ids=["MergePolicy", "functionConfig"]
-)
-def test_no_result_of_the_function_has_them(on_conflict: str, is_in_package: bool) -> None:
+@pytest.mark.parametrize("on_conflict", ["upstream", "fail"])
+def test_no_result_of_the_function_has_them(on_conflict: str) -> None:
     names = [name for name in ON_BOTH["local"] if name not in NOT_RESOURCES]
     versions = {side: [item(name, ON_BOTH[side][name]) for name in names] for side in SIDES}
     config: dict[str, Any] = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "MergePackage", "onConflict": on_conflict}
     config |= {"original": versions["original"], "upstream": versions["upstream"]}
-    items = versions["local"]
-    if is_in_package:
-        items = [*items, item("merge-policy.yaml", POLICY.encode())]
-    else:
-        config["redact"] = yaml.safe_load(POLICY)["redact"]
     resource_list = {
         "apiVersion": "config.kubernetes.io/v1",
         "kind": "ResourceList",
-        "items": items,
+        "items": versions["local"],
         "functionConfig": config,
     }
     outcome = process(yaml.safe_dump(resource_list).encode())
@@ -198,37 +191,6 @@ def test_no_ledger_of_a_campaign_has_them(tmp_path: Path) -> None:
     assert any(file.startswith(b"SQLite") for file in files)
     texts = [done.stdout + done.stderr for done in outputs] + [file.decode("latin-1") for file in files]
     assert leaks("".join(texts)) == []
-
-
-def test_a_campaign_carries_out_choices_on_them(world: World) -> None:
-    tree = world.working_tree(2, conflicts=2)
-    policy = world.place / "campaign" / "policy.yaml"
-    world.plan()
-    policy.write_text(f"{POLICY.partition('redact:')[0]}redact:\n- path: data.a\n")
-    world.fleet("run", "campaign")
-    output = world.fleet("conflicts", "campaign")
-    assert "three" not in output.stdout
-    done = world.fleet("resolve", "campaign", "--terminal", stdin="l\nq\n")
-    assert done.returncode == 0, done.stderr
-    world.fleet("run", "campaign")
-    assert all("a: three" in (tree / f"team-{n}/pkg-00{n}/a.yaml").read_text() for n in range(2))
-    assert world.states() == {"clean": 2}
-
-
-def test_a_campaign_reports_again_where_more_is_hidden(world: World) -> None:
-    world.working_tree(1, conflicts=1)
-    world.plan()
-    world.fleet("run", "campaign")
-    assert "three" in world.fleet("conflicts", "campaign").stdout
-    policy = world.place / "campaign" / "policy.yaml"
-    policy.write_text(f"{POLICY.partition('redact:')[0]}redact:\n- path: data.a\n")
-    world.fleet("run", "campaign")
-    assert "three" not in world.fleet("conflicts", "campaign").stdout
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World.at(tmp_path)
 
 
 @pytest.mark.parametrize(("nature", "choice"), [*zip(MADE, ("local", "upstream"), strict=True)])

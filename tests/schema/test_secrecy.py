@@ -1,11 +1,11 @@
-"""What is hidden, by names, texts, places and redactions (M6), and what is not."""
+"""What is hidden, by names, texts and places (M6), and what is not."""
 
 from __future__ import annotations
 
 import pytest
 
 from krm_merge.krm.identity import FieldPath, parse_path
-from krm_merge.schema.secrecy import Redaction, Secrecy, hidden_in, is_secret_file, is_secret_name, is_telling
+from krm_merge.schema.secrecy import Secrecy, hidden_in, is_secret_file, is_secret_name, is_telling
 from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, from_value, resolved, to_value
 from krm_merge.text.reading.reader import read
 
@@ -33,10 +33,10 @@ def at(root: Node, path: FieldPath) -> Node | None:
     return node
 
 
-def hides(text: str, path: str, *redactions: Redaction) -> bool:
+def hides(text: str, path: str) -> bool:
     root = root_of(text)
     steps = parse_path(path) if path else ()
-    return Secrecy((root,), redactions).hides(steps, (at(root, steps),))
+    return Secrecy((root,)).hides(steps, (at(root, steps),))
 
 
 NAMES = (
@@ -59,20 +59,6 @@ OTHER_NAMES = (
 @pytest.mark.parametrize("name", ["", *OTHER_NAMES.split()])
 def test_names_of_other_variables(name: str) -> None:
     assert not is_secret_name(name)
-
-
-@pytest.mark.parametrize(
-    ("path", "is_hidden"),
-    [
-        ("spec.list[0].note", True),
-        ("spec.list[name=a].note", True),
-        ("spec.list[1].note", False),
-        ("spec.list.note", False),
-    ],
-)
-def test_a_redaction_names_the_steps_into_the_elements_of_lists(path: str, is_hidden: bool) -> None:
-    text = f"{WIDGET}spec: {{list: [{{name: a, note: b}}]}}\n"
-    assert hides(text, "spec", Redaction(path=parse_path(path))) is is_hidden
 
 
 @pytest.mark.parametrize(("field", "is_hidden"), [("value", True), ("note", False), ("valueFrom", False)])
@@ -237,66 +223,7 @@ def test_of_a_secret_its_name_is_shown(path: str) -> None:
     assert not hides(WIDGET.replace("Widget", "Secret"), path)
 
 
-SPEC = f"""{WIDGET}spec:
-  a: {{pin: x, other: y}}
-  users:
-  - {{name: u, pin: x}}
-  - {{name: v, other: y}}
-  - {{name: used, image: "gcr.io/f:v1", other: y}}
-"""
-
-
-@pytest.mark.parametrize(
-    ("redaction", "path"),
-    [
-        (Redaction(path=("spec", "a")), "spec.a.other"),
-        (Redaction(path=("spec", "a", "pin")), "spec.a"),
-        (Redaction(path=("spec", "a", "pin")), ""),
-        (Redaction(path=("spec", "*", "pin")), "spec.a.pin"),
-        (Redaction(path=("spec", "users", "*", "pin")), "spec.users[name=u].pin"),
-        (Redaction(path=("spec", "users", "*", "pin")), "spec.users[0].pin"),
-        (Redaction(path=("spec", "users", (("name", "u"),), "pin")), "spec.users[name=u].pin"),
-        (Redaction(path=("spec", "users", (("name", "u"),), "pin")), "spec.users"),
-        (Redaction(path=("spec", "users", (("name", "u"),), "pin")), "spec.users[0].pin"),
-        (Redaction(path=("spec", "users", 0, "pin")), "spec.users[name=u].pin"),
-        # Functions are named without the version.
-        (Redaction(path=("spec", "users", (("image", "gcr.io/f"),), "other")), "spec.users"),
-        (Redaction(field="PIN"), "spec.a.pin"),
-        (Redaction(field="p*"), "spec.users"),
-        (Redaction(field="users"), "spec.users[1].other"),
-        (Redaction(path=("spec", "a"), field="o*"), "spec.a.other"),
-        (Redaction(kind="Widget", group="example.com", namespace="n", name="w"), "spec.a.other"),
-        (Redaction(kind="Widget"), "metadata.annotations.a"),
-    ],
-)
-def test_what_a_redaction_hides(redaction: Redaction, path: str) -> None:
-    assert hides(SPEC, path, redaction)
-    assert not hides(SPEC, path)
-
-
-@pytest.mark.parametrize(
-    ("redaction", "path"),
-    [
-        (Redaction(path=("spec", "a", "pin")), "spec.a.other"),
-        (Redaction(path=("spec", "users", (("name", "u"),))), "spec.users[name=v].other"),
-        (Redaction(path=("spec", "users", (("name", "u"),), "other")), "spec.users"),
-        (Redaction(path=("spec", "users", (("image", "gcr.io/g"),), "other")), "spec.users"),
-        (Redaction(path=("spec", "users", "pin")), "spec.users[name=u].pin"),
-        (Redaction(path=("spec", (("name", "u"),), "pin")), "spec.a.pin"),
-        (Redaction(path=("spec", "a"), field="a"), "spec.a.other"),
-        (Redaction(path=("spec", "a"), field="p*"), "spec.a.other"),
-        (Redaction(path=("spec", "a"), field="p*"), "spec.users[name=u].pin"),
-        (Redaction(kind="Gadget"), "spec.a.pin"),
-        (Redaction(kind="Gadget", field="pin"), "spec.a.pin"),
-        (Redaction(group="", path=("spec",)), "spec.a.pin"),
-        (Redaction(kind="Widget"), "metadata.labels.a"),
-    ],
-)
-def test_what_a_redaction_leaves_open(redaction: Redaction, path: str) -> None:
-    assert not hides(SPEC, path, redaction)
-
-
-def test_a_redaction_is_for_all_sides_of_a_resource() -> None:
+def test_what_one_side_hides_is_hidden_on_all() -> None:
     here, there = (
         root_of(f"{WIDGET}spec: [{{name: A, value: x}}]\n"),
         root_of(f"{WIDGET}spec: [{{name: API_TOKEN, value: x}}]\n"),
@@ -317,53 +244,11 @@ def test_the_place_of_a_variable_in_a_list_has_its_name() -> None:
     assert Secrecy((root,)).place(("spec",), (None,)) == ("spec",)
 
 
-@pytest.mark.parametrize(
-    ("text", "redactions"),
-    [
-        ("env:\n- value: a\n  name: API_TOKEN\n", ()),
-        ("---\na: b\n---\nenv:\n- value: a\n  name: API_TOKEN\n", ()),
-        ("a:\n  b: c\n", (Redaction(path=("a", "b")),)),
-        ("pin = 1\n", (Redaction(field="pin"),)),
-    ],
-)
-def test_files_that_are_hidden(text: str, redactions: tuple[Redaction, ...]) -> None:
-    assert is_secret_file(text.encode(), redactions)
+@pytest.mark.parametrize("start", ["", "---\na: b\n---\n"])
+def test_files_that_are_hidden(start: str) -> None:
+    assert is_secret_file(f"{start}env:\n- value: a\n  name: API_TOKEN\n".encode())
 
 
-@pytest.mark.parametrize(
-    ("data", "redactions"),
-    [
-        (b"value: a\nname: b\n", ()),
-        (b"\xff value", ()),
-        (b"pin = 1\n", (Redaction(field="pin", kind="Widget"),)),
-        (b"a: [\n", (Redaction(path=("a",)),)),
-        (b"- a\n", (Redaction(path=("a",)),)),
-    ],
-)
-def test_files_that_are_shown(data: bytes, redactions: tuple[Redaction, ...]) -> None:
-    assert not is_secret_file(data, redactions)
-
-
-def test_a_name_that_is_written_with_escapes_hides_its_value() -> None:
-    assert hides(f'{WIDGET}spec: {{"db-p\\x61ssword": hunter2}}\n', "spec")
-
-
-def test_texts_in_more_texts_than_are_read_are_hidden() -> None:
-    text = "note: the secret"
-    for _ in range(12):
-        text = "a: |\n" + "".join(f"  {line}\n" for line in text.splitlines())
-    assert is_telling(f"{text}b: an apiKey\n")
-    assert not is_telling("a: |\n  note: the secret\nb: an apiKey\n")
-
-
-@pytest.mark.parametrize(
-    ("name", "is_hidden"), [("example.com/db-password", True), ("auth-secret", False), ("ssh-key", False)]
-)
-def test_in_annotations_fewer_names_are_those_of_secrets(name: str, is_hidden: bool) -> None:
-    assert hides(f"kind: A\nmetadata: {{name: a, annotations: {{{name}: b}}}}\n", "metadata.annotations") is is_hidden
-
-
-def test_values_of_another_text_are_looked_at_whatever_the_resource_holds() -> None:
-    secrecy = Secrecy((root_of(WIDGET),))
-    assert secrecy.hides(("spec",), (root_of("db-password: hunter2\n"),))
-    assert not secrecy.hides(("metadata",), (root_of(WIDGET).get("metadata"),))
+@pytest.mark.parametrize("data", [b"value: a\nname: b\n", b"\xff value"])
+def test_files_that_are_shown(data: bytes) -> None:
+    assert not is_secret_file(data)

@@ -154,5 +154,5 @@ class Campaign:
         """What every merge and its report depend on, but for choices on conflicts."""
         # Of a working tree the commits are made when it is published.
         commits = () if self.working_tree else (self.message, self.publishing.author)
-        parts = (self.upstream, self.from_, self.smart, self.list_keys, self.policy.redactions, *commits)
+        parts = (self.upstream, self.from_, self.smart, self.list_keys, *commits)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

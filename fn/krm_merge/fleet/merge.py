@@ -41,7 +41,6 @@ def policy_for(campaign: Campaign, package: PackagePolicy, name: str) -> Policy:
         package.on_conflict or ours.on_conflict,
         (*package.rules, *ours.rules),
         Resolutions((*package.resolutions.all, *exceptions, *ours.resolutions.all)),
-        (*package.redactions, *ours.redactions),
         package.file,
         package.root,
     )

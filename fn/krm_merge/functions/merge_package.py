@@ -43,7 +43,6 @@ from krm_merge.merge import (
     winner_of,
 )
 from krm_merge.safe_text import quantity
-from krm_merge.schema import Redaction
 from krm_merge.startup import group_by_key, pattern, replace
 
 if TYPE_CHECKING:
@@ -59,17 +58,13 @@ def write_outcomes(
     resource_list: ResourceList,
     sides: PackageSides,
     outcomes: Sequence[ResourceOutcome],
-    redactions: Sequence[Redaction] = (),
 ) -> None:
-    """Applies the outcomes to the list and reports them; with an error among the decisions, only reports them.
-
-    `redactions` say what reports hide (M6).
-    """
+    """Applies the outcomes to the list and reports them; with an error among the decisions, only reports them."""
     refused = any(decision.severity == "error" for outcome in outcomes for decision in outcome.decisions)
     adds = not refused and any(outcome.fate == "added" for outcome in outcomes)
     free = FreeIndexes(resource_list, sides.root_package) if adds else None
     merging = [] if refused else [outcome for outcome in outcomes if outcome.fate == "merged"]
-    parts = in_parallel(lambda part: [_merge_item(sides, outcome, redactions) for outcome in part], merging)
+    parts = in_parallel(lambda part: [_merge_item(sides, outcome) for outcome in part], merging)
     merged = dict(zip(map(id, merging), (item for part in parts for item in part), strict=True))
     for outcome in outcomes:
         member = outcome.member
@@ -86,20 +81,18 @@ def write_outcomes(
             resource_list.items.append(resource)
         elif outcome.fate == "deleted" and not refused:
             resource_list.items.remove(resource)
-        report(outcome, resource, resource_list.results, redactions, refused=refused)
+        report(outcome, resource, resource_list.results, refused=refused)
 
 
-def _merge_item(
-    sides: PackageSides, outcome: ResourceOutcome, redactions: Sequence[Redaction]
-) -> tuple[bytes | None, list[Result]]:
+def _merge_item(sides: PackageSides, outcome: ResourceOutcome) -> tuple[bytes | None, list[Result]]:
     """The new bytes of an item, None if it is unchanged or cannot be written, and its results.
 
     The item itself is not changed, as this may run in another process.
     """
     assert outcome.local is not None
     resource, results = sides.resource(outcome.local), Results()
-    carry_out(resource, outcome, results, redactions, fit=partial(_indent_document, resource.column))
-    report(outcome, resource, results, redactions, refused=bool(results.errors))
+    carry_out(resource, outcome, results, fit=partial(_indent_document, resource.column))
+    report(outcome, resource, results, refused=bool(results.errors))
     data = resource.data() if resource.is_changed and not results.errors else None
     resource.forget()
     return data, list(results)
@@ -201,7 +194,7 @@ def _merge(resource_list: ResourceList) -> PackageDecisions:
     if resource_list.results.errors:
         return NOTHING_DECIDED
     outcomes = merged.outcomes(sides.remaining_places(merged.resources))
-    write_outcomes(resource_list, sides, outcomes, policy.redactions)
+    write_outcomes(resource_list, sides, outcomes)
     of_files = files.complete(outcomes) if files is not None and not resource_list.results.errors else []
     decided = PackageDecisions(outcomes, of_files)
     _report_notices(resource_list, sides, settings.policy, package, decided)
@@ -285,7 +278,7 @@ def _read_policies(resource_list: ResourceList, settings: MergeSettings) -> tupl
         resource_list.results.error(str(error), file=policies[0][0] or None)
         return None, None
     option = settings.policy.on_conflict if settings.is_policy_given else None
-    return package, combine(option, settings.policy.rules, package, settings.policy.redactions)
+    return package, combine(option, settings.policy.rules, package)
 
 
 def _report_notices(

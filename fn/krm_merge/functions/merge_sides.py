@@ -26,7 +26,6 @@ from krm_merge.krm import (
     identity_of,
 )
 from krm_merge.merge import Document, Folders, ListKeys, Member, Policy, ResourceOutcome, Rule
-from krm_merge.schema import Redaction
 from krm_merge.startup import frozen, pattern, replace
 from krm_merge.text import (
     MappingNode,
@@ -86,11 +85,11 @@ def read_settings(resource_list: ResourceList) -> MergeSettings:
     holder, is_config_map = fields_of(config)
     fields = {key_text(entry.key): resolved(entry.value) for entry in holder.fields.values()}
     lock = None if is_config_map else _lock_in(fields.get(_LOCK))
-    rules, redactions, list_keys = tuple[Rule, ...](), tuple[Redaction, ...](), tuple[ListKeys, ...]()
+    rules, list_keys = tuple[Rule, ...](), tuple[ListKeys, ...]()
     if not _is_plain(fields, is_config_map):
         from krm_merge.functions.models import ConfigMapData, MergePackage
         from krm_merge.krm import validate
-        from krm_merge.policy import list_keys_of, redactions_of, rules_of
+        from krm_merge.policy import list_keys_of, rules_of
 
         values: dict[str, Value] = {name: _shallow(name, node) for name, node in fields.items()}
         model = validate(resource_list, ConfigMapData if is_config_map else MergePackage, values)
@@ -98,10 +97,9 @@ def read_settings(resource_list: ResourceList) -> MergeSettings:
             usable = (n for n in _PACKAGES if n in fields and _is_package(fields[n], lists=not is_config_map))
             return replace(MergeSettings(), **{name: fields[name] for name in usable})
         if isinstance(model, MergePackage):
-            rules, redactions = rules_of(model.rules), redactions_of(model.redact)
-            list_keys = list_keys_of(model.listKeys)
+            rules, list_keys = rules_of(model.rules), list_keys_of(model.listKeys)
     choices = {name: key_text(fields[name]) if name in fields else texts[0] for name, texts in _CHOICES.items()}
-    policy = Policy(choices["onConflict"], rules, redactions=redactions)  # type: ignore[arg-type]
+    policy = Policy(choices["onConflict"], rules)  # type: ignore[arg-type]
     original, upstream = (None if is_null(node := fields.get(name)) else node for name in _PACKAGES)
     smart = choices["functionIdentity"] == "smart"
     return MergeSettings(original, upstream, policy, list_keys, smart, "onConflict" in fields, lock)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from krm_merge.krm import DocumentModel, StrictModel
 from krm_merge.merge import OnConflict
-from krm_merge.policy import ListKeysField, RedactField, RulesField
+from krm_merge.policy import ListKeysField, RulesField
 
 
 class _Choices(StrictModel):
@@ -55,7 +55,6 @@ class MergePackage(DocumentModel, _Choices):
     )
     rules: RulesField
     listKeys: ListKeysField
-    redact: RedactField
 
 
 class PatchTarget(StrictModel):

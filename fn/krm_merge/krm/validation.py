@@ -29,7 +29,6 @@ _EXPECTED: Final = {
 
 _COUNTED: Final = (
     ("rules", RULES, "let one rule cover more"),
-    ("redact", RULES, "let one entry cover more"),
     ("resolutions", RESOLUTIONS, "remove those that match no conflict"),
 )
 _MOST_PROBLEMS: Final = 10

@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     from krm_merge.policy.models import ListKeysField as ListKeysField
     from krm_merge.policy.models import MergePolicy as MergePolicy
     from krm_merge.policy.models import MergeRules as MergeRules
-    from krm_merge.policy.models import RedactField as RedactField
     from krm_merge.policy.models import RulesField as RulesField
     from krm_merge.policy.models import list_keys_of as list_keys_of
-    from krm_merge.policy.models import redactions_of as redactions_of
     from krm_merge.policy.models import rules_of as rules_of
     from krm_merge.policy.package_policy import KIND as KIND
     from krm_merge.policy.package_policy import NO_POLICY as NO_POLICY
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from krm_merge.policy.package_policy import PolicyError as PolicyError
     from krm_merge.policy.package_policy import RulesError as RulesError
     from krm_merge.policy.package_policy import RulesFile as RulesFile
-    from krm_merge.policy.package_policy import collect_redactions as collect_redactions
     from krm_merge.policy.package_policy import combine as combine
     from krm_merge.policy.package_policy import edit_policy as edit_policy
     from krm_merge.policy.package_policy import find_policy as find_policy
@@ -47,8 +44,8 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_interface(
     __name__,
     {
-        "models": "ListKeysField MergePolicy MergeRules RedactField RulesField list_keys_of redactions_of rules_of",
-        "package_policy": "KIND NO_POLICY PackagePolicy PolicyError RulesError RulesFile collect_redactions combine "
+        "models": "ListKeysField MergePolicy MergeRules RulesField list_keys_of rules_of",
+        "package_policy": "KIND NO_POLICY PackagePolicy PolicyError RulesError RulesFile combine "
         "edit_policy find_policy find_policy_around is_policy memory_path name_in_repository parse_policy "
         "policy_from_model read_policy read_rules recall recall_around remember resolution_value "
         "rule_value stale_messages",

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from krm_merge.krm import DocumentModel, ResourceRef, StrictModel, parse_path
 from krm_merge.merge import Choice, ListKeys, Nature, OnConflict, Rule
-from krm_merge.schema import Redaction, is_secret_kind, split_keys
+from krm_merge.schema import is_secret_kind, split_keys
 
 
 def _checked_path(text: str) -> str:
@@ -20,40 +20,18 @@ def _checked_path(text: str) -> str:
 Path = Annotated[str, AfterValidator(_checked_path)]
 
 
-class _OfResources(StrictModel):
-    """Selects resources; fields that are left out match everything."""
+class RuleModel(StrictModel):
+    """Narrows the policy to part of the package. Fields that are left out match everything; the first match wins."""
 
     group: str | None = Field(None, description="API group of the resource, e.g. apps; empty for the core group.")
     kind: str | None = Field(None, description="Kind of the resource.")
     namespace: str | None = Field(None, description="Namespace of the resource.")
     name: str | None = Field(None, description="Name of the resource.")
-
-
-class RuleModel(_OfResources):
-    """Narrows the policy to part of the package. Fields that are left out match everything; the first match wins."""
-
     path: Path | None = Field(None, description="Field path; covers all below it. `*` matches one step.")
     onConflict: OnConflict | None = Field(None, description="Which side wins if both changed a value.")
     onDelete: Literal["upstream", "local"] | None = Field(
         None, description="Which side wins if one deleted what the other changed."
     )
-
-
-class RedactionModel(_OfResources):
-    """Hides values in all output and reports; an entry that only selects resources hides all their values."""
-
-    path: Path | None = Field(None, description="Field path; hides all below it. `*` matches one step.")
-    field: Annotated[str, Field(min_length=1)] | None = Field(
-        None,
-        description="Pattern of the names of fields, and of elements with `name` or `key` beside `value`. "
-        "`*` is any text; upper case, `-` and `.` count as lower case and `_`.",
-    )
-
-    @model_validator(mode="after")
-    def _hides_something(self) -> Self:
-        if all(value is None for _, value in self):
-            raise ValueError("is empty; give path, field, or the kind of a resource")
-        return self
 
 
 def _split(value: Any) -> Any:
@@ -82,23 +60,18 @@ class ListKeysModel(StrictModel):
 RulesField = Annotated[
     list[RuleModel], Field(default_factory=list, description="Exceptions from the policy; the first match wins.")
 ]
-RedactField = Annotated[
-    list[RedactionModel],
-    Field(default_factory=list, description="Values that no report shows, beside those always hidden."),
-]
 ListKeysField = Annotated[
     list[ListKeysModel], Field(default_factory=list, description="Merge keys that the schema does not know.")
 ]
 
 
 class MergeRules(BaseModel):
-    """Rules, merge keys and redactions in a separate file, or in a MergePackage, whose other fields are ignored."""
+    """Rules and merge keys in a separate file, or in a MergePackage, whose other fields are ignored."""
 
     model_config = ConfigDict(strict=True)
 
     rules: RulesField
     listKeys: ListKeysField
-    redact: RedactField
 
 
 class ResolvedResource(StrictModel):
@@ -154,7 +127,6 @@ class MergePolicy(DocumentModel):
         None, description="Which side wins if neither a choice nor a rule decides; an option of the merge overrides it."
     )
     rules: RulesField
-    redact: RedactField
     resolutions: list[ResolutionModel] = Field(
         default_factory=list, description="Choices for single conflicts. They override all rules and are not merged."
     )
@@ -174,21 +146,6 @@ def rules_of(models: Sequence[RuleModel], file: str = "") -> tuple[Rule, ...]:
             place=f"{file} rules[{number}]".strip(),
         )
         for number, rule in enumerate(models)
-    )
-
-
-def redactions_of(models: Sequence[RedactionModel]) -> tuple[Redaction, ...]:
-    """What the user hides."""
-    return tuple(
-        Redaction(
-            group=redaction.group,
-            kind=redaction.kind,
-            namespace=redaction.namespace,
-            name=redaction.name,
-            path=parse_path(redaction.path) if redaction.path is not None else None,
-            field=redaction.field,
-        )
-        for redaction in models
     )
 
 

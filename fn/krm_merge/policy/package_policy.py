@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -27,7 +26,6 @@ from krm_merge.merge import (
 from krm_merge.packages import File, Tree, holds_resources, read_file, write_file
 from krm_merge.posix import is_own
 from krm_merge.report import resource_value
-from krm_merge.schema import Redaction
 from krm_merge.startup import frozen, pattern, replace
 from krm_merge.text import MappingNode, TextError, Value, document_text, read, read_all, to_value
 
@@ -56,7 +54,6 @@ class PackagePolicy:
     on_conflict: OnConflict | None = None
     rules: tuple[Rule, ...] = ()
     resolutions: Resolutions = NO_RESOLUTIONS
-    redactions: tuple[Redaction, ...] = ()
     file: str = ""
     root: MappingNode | None = None
 
@@ -73,14 +70,13 @@ def combine(
     on_conflict: OnConflict | None,
     rules: tuple[Rule, ...],
     package: PackagePolicy,
-    redactions: tuple[Redaction, ...] = (),
     *,
     stops: bool = False,
 ) -> Policy:
     """M3: resolutions, then rules, then who wins all other conflicts; in each, what this run sets comes first.
 
     `on_conflict` is None if this run sets nothing. Where the package does not either, upstream wins, or, with `stops`,
-    nobody does. What either hides is hidden.
+    nobody does.
     """
     winner = on_conflict or package.on_conflict
     default: OnConflict = "fail" if stops else "upstream"
@@ -89,7 +85,6 @@ def combine(
         (*rules, *package.rules),
         resolutions=package.resolutions,
         stops=stops and winner is None,
-        redactions=(*redactions, *package.redactions),
     )
 
 
@@ -119,18 +114,6 @@ def read_policy_files(files: Iterable[tuple[str, bytes]]) -> PackagePolicy:
         places = f"{policies[1][0]}: a second {KIND}; the package has one in {policies[0][0]}"
         raise PolicyError(f"{places}, keep one of them")
     return read_policy(*policies[0]) if policies else NO_POLICY
-
-
-def collect_redactions(*versions: Tree) -> tuple[Redaction, ...]:
-    """The values that the MergePolicies of versions of a package hide.
-
-    A version whose policy cannot be read hides nothing: it is what somebody looks at, not what a merge obeys.
-    """
-    redactions: list[Redaction] = []
-    for version in versions:
-        with suppress(PolicyError):
-            redactions += find_policy(version).redactions
-    return tuple(dict.fromkeys(redactions))
 
 
 def _may_be_policy(data: bytes) -> bool:
@@ -176,7 +159,7 @@ def parse_policy(value: Mapping[str, Value], file: str) -> PackagePolicy:
 
 def policy_from_model(model: MergePolicy, file: str) -> PackagePolicy:
     """The same from a checked model."""
-    from krm_merge.policy.models import redactions_of, rules_of
+    from krm_merge.policy.models import rules_of
 
     resolutions = [
         Resolution(
@@ -191,8 +174,7 @@ def policy_from_model(model: MergePolicy, file: str) -> PackagePolicy:
         )
         for number, resolution in enumerate(model.resolutions)
     ]
-    redactions = redactions_of(model.redact)
-    return PackagePolicy(model.onConflict, rules_of(model.rules, file), Resolutions(resolutions), redactions, file)
+    return PackagePolicy(model.onConflict, rules_of(model.rules, file), Resolutions(resolutions), file)
 
 
 def stale_resolutions(policy: PackagePolicy, decided: Iterable[PackageDecisions]) -> list[Resolution]:
@@ -219,36 +201,34 @@ class RulesError(KrmMergeError, ValueError):
 
 @frozen
 class RulesFile:
-    """The exceptions from a policy, the merge keys that no schema knows, and what reports hide."""
+    """The exceptions from a policy, and the merge keys that no schema knows."""
 
     rules: tuple[Rule, ...] = ()
     list_keys: tuple[ListKeys, ...] = ()
-    redactions: tuple[Redaction, ...] = ()
 
 
 def read_rules(text: str, file: str = "") -> RulesFile:
-    """Reads `rules`, `listKeys` and `redact`; a whole MergePackage may hold them, too. Raises RulesError.
+    """Reads `rules` and `listKeys`; a whole MergePackage may hold them, too. Raises RulesError.
 
     `file` names the rules in reports.
     """
     from krm_merge.krm import check
-    from krm_merge.policy.models import MergeRules, list_keys_of, redactions_of, rules_of
+    from krm_merge.policy.models import MergeRules, list_keys_of, rules_of
 
     try:
         value = to_value(read(text))
     except TextError as error:
         raise RulesError(str(error)) from None
     if not isinstance(value, dict):
-        raise RulesError("a mapping with rules, listKeys or redact is expected")
-    fields = {"rules", "listKeys", "redact"}
+        raise RulesError("a mapping with rules or listKeys is expected")
+    fields = {"rules", "listKeys"}
     unknown = sorted(value.keys() - fields) if value.get("kind") is None else []
     model, problems = check(MergeRules, {name: inner for name, inner in value.items() if name in fields})
     flaws = [f"{path}{problem}" for path, problem in problems]
-    flaws += [f"{name} is an unknown field; choose from rules, listKeys and redact" for name in unknown]
+    flaws += [f"{name} is an unknown field; choose from rules and listKeys" for name in unknown]
     if model is None or flaws:
         raise RulesError("; ".join(flaws))
-    redactions = redactions_of(model.redact)
-    return RulesFile(rules_of(model.rules, file), list_keys_of(model.listKeys), redactions)
+    return RulesFile(rules_of(model.rules, file), list_keys_of(model.listKeys))
 
 
 _NEW = f"""\

@@ -49,7 +49,7 @@ from krm_merge.merge import (
 from krm_merge.report.record import SIDES, VERSIONS, Context, DecisionRecord, SideName, Status
 from krm_merge.report.words import anchor_of
 from krm_merge.safe_text import REDACTED, without_credentials
-from krm_merge.schema import Redaction, Secrecy, is_secret_file, is_telling
+from krm_merge.schema import Secrecy, is_secret_file, is_telling
 from krm_merge.text import (
     MappingNode,
     Node,
@@ -115,7 +115,7 @@ class _Reader:
         for outcome in decided.outcomes:
             file = join(decided.folder, outcome.member.place)
             policy = self._policy.of(*(m.identity for m in outcome.members.values()))
-            secrecy = Secrecy(outcome.roots, policy.redactions)
+            secrecy = Secrecy(outcome.roots)
             for decision in _decisions(outcome):
                 yield self._of_resource(decision, outcome, file, policy, secrecy)
         for of_file in decided.files:
@@ -149,8 +149,7 @@ class _Reader:
 
     def _of_file(self, decision: FileDecision, file: str) -> DecisionRecord:
         data: dict[SideName, bytes | None] = _values(decision)
-        hidden = self._policy.redactions
-        secret = any(content is not None and is_secret_file(content, hidden) for content in data.values())
+        secret = any(content is not None and is_secret_file(content) for content in data.values())
         contents: dict[SideName, Content] = {
             name: [] if content is None else [_file_value(content)] for name, content in data.items()
         }
@@ -335,7 +334,6 @@ _MOST_LINES = 12
 def contexts_of(
     records: Iterable[DecisionRecord],
     content: Callable[[str], bytes | None],
-    redactions: Sequence[Redaction] = (),
 ) -> dict[str, Context]:
     """The context of each record that has one, by its id. `content` gives a file, None where there is none.
 
@@ -347,7 +345,7 @@ def contexts_of(
         if not record.path or record.is_redacted:
             continue
         if record.file not in documents:
-            documents[record.file] = _documents(content(record.file), redactions)
+            documents[record.file] = _documents(content(record.file))
         for document in documents[record.file]:
             context = document.around(parse_path(record.path)) if document.is_of(record) else None
             if context is not None:
@@ -359,11 +357,11 @@ def contexts_of(
 class _Document:
     """One document of a file."""
 
-    def __init__(self, root: MappingNode, source: Source, redactions: Sequence[Redaction]) -> None:
+    def __init__(self, root: MappingNode, source: Source) -> None:
         self._root = root
         self._source = source
         self._subject = identity_of(root)
-        secrecy = Secrecy((root,), redactions)
+        secrecy = Secrecy((root,))
         self._is_secret = secrecy.is_whole
         self._starts = list(accumulate((len(line) + 1 for line in source.text.split("\n")), initial=0))
         hidden = () if self._is_secret else secrecy.values()
@@ -413,13 +411,9 @@ def _without(text: str, hidden: Iterable[Node]) -> str:
     return "".join([*parts, text[done:]])
 
 
-def _documents(data: bytes | None, redactions: Sequence[Redaction]) -> list[_Document]:
+def _documents(data: bytes | None) -> list[_Document]:
     try:
         roots = list(read_all((data or b"").decode()))
     except (UnicodeDecodeError, TextError):
         return []
-    return [
-        _Document(root, root.source, redactions)
-        for root in roots
-        if isinstance(root, MappingNode) and root.source is not None
-    ]
+    return [_Document(root, root.source) for root in roots if isinstance(root, MappingNode) and root.source is not None]

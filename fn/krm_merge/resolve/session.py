@@ -42,7 +42,6 @@ from krm_merge.resolve.interface import (
     place_name,
     selectable_records,
 )
-from krm_merge.schema import Redaction
 from krm_merge.startup import replace
 from krm_merge.text import Value, document_text
 from krm_merge.usecases import LineCommit, LineHistory, Mergeable, MergeChoices, local_commit
@@ -57,15 +56,11 @@ _CHECKED = ("G", "K3")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What was first decided on one resource or file, what is decided on it now, and the records of that.
-
-    `redactions` say what the records hide.
-    """
+    """What was first decided on one resource or file, what is decided on it now, and the records of that."""
 
     first: ResourceOutcome | FileDecision
     decided: PackageDecisions
     records: Sequence[DecisionRecord]
-    redactions: Sequence[Redaction] = ()
 
     @property
     def identities(self) -> set[Identity]:
@@ -101,7 +96,7 @@ class Part:
         for outcome in self.decided.outcomes:
             texts: dict[SideName, str] = {side: document_text(member.root) for side, member in outcome.members.items()}
             for side, text in (texts | {"result": _carried_out(outcome)[0]}).items():
-                member = contexts_of([record], lambda _, text=text: text.encode(), self.redactions)  # type: ignore[misc]
+                member = contexts_of([record], lambda _, text=text: text.encode())  # type: ignore[misc]
                 if record.id in member:
                     yield side, member[record.id]
 
@@ -117,7 +112,7 @@ def parts_of(decided: Sequence[PackageDecisions], policy: Policy) -> Iterator[Pa
 
 def _part(first: ResourceOutcome | FileDecision, decided: PackageDecisions, policy: Policy) -> Part:
     records = records_of([decided], policy, left_open=True)
-    return Part(first, decided, records, policy.redactions)
+    return Part(first, decided, records)
 
 
 def _carried_out(outcome: ResourceOutcome) -> tuple[str, Results]:
@@ -337,7 +332,7 @@ class Session(ConflictSession[ChoiceStep]):
         winner: OnConflict = "local" if package.on_conflict in ("local", "fail") else "upstream"
         resolutions = Resolutions((*of_part, *package.resolutions.all))
         everything = replace(package, resolutions=resolutions)
-        return combine(winner, (*of_run.rules, *choices.rules), everything, of_run.redactions)
+        return combine(winner, (*of_run.rules, *choices.rules), everything)
 
     # ---- the end -----------------------------------------------------------------------------------------------
 

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from krm_merge.schema.references import references_in as references_in
     from krm_merge.schema.references import selectors_in as selectors_in
     from krm_merge.schema.references import targets_in as targets_in
-    from krm_merge.schema.secrecy import Redaction as Redaction
     from krm_merge.schema.secrecy import Secrecy as Secrecy
     from krm_merge.schema.secrecy import hidden_in as hidden_in
     from krm_merge.schema.secrecy import is_secret_file as is_secret_file
@@ -63,6 +62,6 @@ __getattr__, __dir__ = lazy_interface(
         "KustomizationSchema KptfileShape",
         "references": "FileReference LabelSelector Reference files_in labels_in objects_at references_in "
         "selectors_in targets_in",
-        "secrecy": "Redaction Secrecy hidden_in is_secret_file is_secret_kind is_telling",
+        "secrecy": "Secrecy hidden_in is_secret_file is_secret_kind is_telling",
     },
 )

@@ -9,12 +9,11 @@ import re
 from binascii import a2b_base64
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from krm_merge.krm import ANY, FieldPath, Step, identity_of
+from krm_merge.krm import FieldPath, Step
 from krm_merge.startup import frozen, pattern
 from krm_merge.text import (
     IN_COLLECTIONS,
@@ -26,7 +25,6 @@ from krm_merge.text import (
     Source,
     TextError,
     canonical_text,
-    documents_in,
     read_all,
     resolved,
     to_value,
@@ -44,7 +42,7 @@ _WORDS = (
     *("-key", "_key", ".key", "/key", "stringdata", "last-applied-configuration", "auths", "dockerc", "patch"),
     *("\\", "!"),
 )
-"""Every value that is hidden without a redaction has one of these, or its name has: escapes and tags write others."""
+"""Every value that is hidden has one of these, or its name has: escapes and tags write others."""
 
 _SECRET = pattern(
     r"""kind["']?\s*:\s*(?:[!&>|]\S{0,40}\s+){0,3}["']?(?:Secret(?:List)?\b|U2VjcmV0)|PRIVATE KEY-----"""
@@ -95,19 +93,14 @@ def is_secret_name(name: str) -> bool:
     return normal.endswith(_ENDS) or normal.strip("_") == "secret"
 
 
-def fits(name: str, patterns: Sequence[str]) -> bool:
-    """Whether a name fits one of the user's patterns."""
-    return any(fnmatchcase(_normal(name), _normal(each)) for each in patterns)
-
-
-def is_telling(text: str, patterns: Sequence[str] = ()) -> bool:
+def is_telling(text: str) -> bool:
     """Whether a text holds a Secret, a private key, or a secret name with its value."""
-    return next(_found_in_text(text, text, (), tuple(((), field) for field in patterns)), None) is not None
+    return next(_found_in_text(text, text, ()), None) is not None
 
 
 @lru_cache(maxsize=4096)
 def _normal(name: str) -> str:
-    """A name as patterns are compared with it: DB_TOKEN, db-token and db.token are one."""
+    """A name as it is compared: DB_TOKEN, db-token and db.token are one."""
     return name.lower().translate(_DIVIDERS)
 
 
@@ -123,23 +116,6 @@ _NO_VARIABLES = ("labels", "annotations")
 
 _Place: TypeAlias = "tuple[str | tuple[str] | None, ...]"
 """The fields that lead to a value, and the names of elements of lists; None is any element."""
-_Scope: TypeAlias = "tuple[tuple[FieldPath, str | None], ...]"
-"""Of each redaction, what is left of its path at a place, and its pattern of names."""
-
-
-@frozen
-class Redaction:
-    """Hides values: below a path, of fields and elements whose names fit a pattern, or both.
-
-    In `field`, `*` is any text. The other fields select resources, as those of a rule do; None matches everything.
-    """
-
-    group: str | None = None
-    kind: str | None = None
-    namespace: str | None = None
-    name: str | None = None
-    path: FieldPath | None = None
-    field: str | None = None
 
 
 @frozen
@@ -167,15 +143,10 @@ class _Covered:
 class Secrecy:
     """What is hidden of one resource, on all its sides alike."""
 
-    def __init__(self, roots: Iterable[MappingNode] = (), redactions: Sequence[Redaction] = ()) -> None:
+    def __init__(self, roots: Iterable[MappingNode] = ()) -> None:
         """`roots` is the resource on the sides that have it."""
         self._roots = tuple(roots)
-        identities = [identity_of(root) for root in self._roots]
-        fitting = [r for r in redactions if any(i.fits(r.group, r.kind, r.namespace, r.name) for i in identities)]
-        self._scope: _Scope = tuple(
-            (redaction.path or (), redaction.field) for redaction in fitting if redaction.path or redaction.field
-        )
-        self.is_whole = len(self._scope) < len(fitting) or any(map(_is_secret, self._roots))
+        self.is_whole = any(map(_is_secret, self._roots))
         """Whether all of it is hidden but its name, namespace and labels."""
         self._covered_below: dict[tuple[str, ...], _Covered] = {}
 
@@ -187,26 +158,18 @@ class Secrecy:
         if present and self._open_texts and all(map(self._is_of_open_text, present)):
             # To look through all values takes as long as merging them; most resources hold none of the words.
             return False
-        scope = self._scope
         for at, step in enumerate(path):
-            if isinstance(step, str) and (step in _SECRET_FIELDS or fits(step, _patterns(scope))):
-                return True
             element = path[at - 1] if at and step == "value" else None
-            if isinstance(element, tuple) and _variable_of(dict(element), scope):
-                return True
-            scope = tuple(rule for one in scope if (rule := _below(one, _may_lead(one[0], step))) is not None)
-            if _is_covered(scope):
+            if step in _SECRET_FIELDS or (isinstance(element, tuple) and _variable_of(dict(element))):
                 return True
         place = tuple(_place_of(step) for step in path)
-        return any(next(_find_secrets(value, place, scope), None) for value in present) or self._is_inside(place)
+        return any(next(_find_secrets(value, place), None) for value in present) or self._is_inside(place)
 
     @cached_property
     def _open_texts(self) -> Collection[Source]:
         """The texts of all sides if nothing in them is hidden: no side has a word that hides a value."""
         texts = [root.source for root in self._roots if root.source is not None]
-        is_open = (
-            not self._scope and len(texts) == len(self._roots) and not any(_may_hide(source.text) for source in texts)
-        )
+        is_open = len(texts) == len(self._roots) and not any(_may_hide(source.text) for source in texts)
         return texts if is_open else ()
 
     def _is_of_open_text(self, value: Any) -> bool:
@@ -223,14 +186,14 @@ class Secrecy:
         if not any(isinstance(step, int) for step in path):
             return path
         for value in values:
-            if name := self._variables.get(id(value)) or _variable_of(_fields_of(value) or {}, self._scope):
+            if name := self._variables.get(id(value)) or _variable_of(_fields_of(value) or {}):
                 return (*path, name)
         return path
 
     @cached_property
     def _secrets(self) -> list[_Found]:
         """All that is hidden, looked for once."""
-        return [secret for root in self._roots for secret in _find_secrets(root, (), self._scope)]
+        return [secret for root in self._roots for secret in _find_secrets(root, ())]
 
     @cached_property
     def _variables(self) -> dict[int, str]:
@@ -257,7 +220,7 @@ class Secrecy:
             fields = ()
         covered = self._covered_below.get(fields)
         if covered is None:
-            secrets = (secret for root in self._roots for secret in _find_secrets(root, (), self._scope, only=fields))
+            secrets = (secret for root in self._roots for secret in _find_secrets(root, (), only=fields))
             named = frozenset(secret.place for secret in secrets if secret.covers)
             covered = self._covered_below[fields] = _Covered(named, frozenset(map(_without_names, named)))
         return covered
@@ -265,54 +228,45 @@ class Secrecy:
 
 def hidden_in(value: Any) -> Iterator[Any]:
     """The values in a node or plain value that are hidden whoever looks at them."""
-    return (secret.value for secret in _find_secrets(value, (), ()))
+    return (secret.value for secret in _find_secrets(value, ()))
 
 
-def is_secret_file(data: bytes, redactions: Sequence[Redaction] = ()) -> bool:
+def is_secret_file(data: bytes) -> bool:
     """Whether a file that was merged as a text or as a whole holds anything hidden."""
-    everywhere = [redaction.field for redaction in redactions if redaction == Redaction(field=redaction.field)]
-    if is_telling(data.decode(errors="replace"), [field for field in everywhere if field is not None]):
-        return True
-    # The user may hide what names do not show.
-    roots = (documents_in(data) or ()) if redactions else ()
-    return any(Secrecy((root,), redactions).hides((), (root,)) for root in roots if isinstance(root, MappingNode))
+    return is_telling(data.decode(errors="replace"))
 
 
 # ---- values ----------------------------------------------------------------------------------------------------------
 
 
-def _find_secrets(
-    value: Any, place: _Place, scope: _Scope, texts: int = 0, only: tuple[str, ...] = ()
-) -> Iterator[_Found]:
+def _find_secrets(value: Any, place: _Place, texts: int = 0, only: tuple[str, ...] = ()) -> Iterator[_Found]:
     """The outermost hidden values in a value at a place, which is inside so many texts, and those inside of texts.
 
     Of maps around lists and texts, `only` these fields are looked at, one in each.
     """
     value = resolved(value)
-    if not scope and isinstance(value, MappingNode | SequenceNode) and _is_open(value, place):
+    if isinstance(value, MappingNode | SequenceNode) and _is_open(value, place):
         return
     fields = _fields_of(value)
     if fields is not None:
-        yield from _found_in_fields(fields, place, scope, texts, only)
+        yield from _found_in_fields(fields, place, texts, only)
     elif isinstance(value, SequenceNode | list):
         items = value.items if isinstance(value, SequenceNode) else value
-        if _has_secret_argument(items, scope):
+        if _has_secret_argument(items):
             yield _Found(place, value, covers=True)
             return
-        for at, item in enumerate(items):
-            yield from _found_below(item, (*place, _element_of(item)), scope, at, texts)
+        for item in items:
+            yield from _find_secrets(item, (*place, _element_of(item)), texts)
     elif _names_secret(place) and _is_value(value):
         yield _Found(place, value)
     else:
-        yield from _found_in_text(_text(value), value, place, scope, texts)
+        yield from _found_in_text(_text(value), value, place, texts)
 
 
-def _found_in_fields(
-    fields: Mapping[str, Any], place: _Place, scope: _Scope, texts: int, only: tuple[str, ...]
-) -> Iterator[_Found]:
+def _found_in_fields(fields: Mapping[str, Any], place: _Place, texts: int, only: tuple[str, ...]) -> Iterator[_Found]:
     is_secret = _is_secret(fields) and any(name in fields for name in _CONTENT)
     is_for_secrets = _selects_secrets(fields.get("target"))
-    variable = _variable_of(fields, scope)
+    variable = _variable_of(fields)
     for name, child in fields.items():
         if only and name != only[0]:
             continue
@@ -325,48 +279,37 @@ def _found_in_fields(
             yield _Found(at, child, covers=True)
         elif variable and name == "value":
             yield _Found(at, child, covers=True, variable=variable)
-        elif name in _SECRET_FIELDS or fits(name, _patterns(scope)):
+        elif name in _SECRET_FIELDS:
             yield _Found(at, child)
         else:
-            yield from _found_below(child, at, scope, name, texts, only[1:])
+            yield from _find_secrets(child, at, texts, only[1:])
 
 
-def _found_below(
-    child: Any, place: _Place, scope: _Scope, step: str | int, texts: int, only: tuple[str, ...] = ()
-) -> Iterator[_Found]:
-    inner = tuple(rule for outer in scope if (rule := _below(outer, _leads(outer[0], step, child))) is not None)
-    if _is_covered(inner):
-        yield _Found(place, child)
-    else:
-        yield from _find_secrets(child, place, inner, texts, only)
-
-
-def _found_in_text(text: str, value: Any, place: _Place, scope: _Scope, texts: int = 0) -> Iterator[_Found]:
+def _found_in_text(text: str, value: Any, place: _Place, texts: int = 0) -> Iterator[_Found]:
     """The value whose text this is, if the text holds something hidden, and what is hidden in its fields."""
-    if not scope and not _may_hide(text):
+    if not _may_hide(text):
         return
     if texts == _MOST_TEXTS:
         yield _Found(place, value, covers=True)
         return
-    is_hidden = _names_secret_in(text, _patterns(scope))
+    is_hidden = _names_secret_in(text)
     if is_hidden:
         yield _Found(place, value)
-    for root in _collections_in(text) if scope or _NEEDS_READING.search(text) else ():
-        for secret in _find_secrets(root, place, scope, texts + 1):
+    for root in _collections_in(text) if _NEEDS_READING.search(text) else ():
+        for secret in _find_secrets(root, place, texts + 1):
             if not is_hidden:
                 is_hidden = True
                 yield _Found(place, value)
             yield secret
 
 
-def _names_secret_in(text: str, patterns: Sequence[str]) -> bool:
+def _names_secret_in(text: str) -> bool:
     """Whether a text, which need not be YAML or JSON, names a Secret, a private key, or a secret with its value."""
     text = _ESCAPE.sub(_unescaped, text)
     if _SECRET.search(text):
         return True
     matches = (match for expression in (_ASSIGNMENT, _ELEMENT) for match in expression.finditer(text))
-    names = {match[match.lastindex or 0] for match in matches}
-    return any(is_secret_name(name) or fits(name, patterns) for name in names)
+    return any(is_secret_name(match[match.lastindex or 0]) for match in matches)
 
 
 def _unescaped(escape: re.Match[str]) -> str:
@@ -382,11 +325,11 @@ def _collections_in(text: str) -> Iterator[Node]:
         yield from (root for root in read_all(text) if not isinstance(root, Scalar) or root.style in ("'", '"'))
 
 
-def _has_secret_argument(items: Sequence[Any], scope: _Scope) -> bool:
+def _has_secret_argument(items: Sequence[Any]) -> bool:
     """Whether an argument in a list is the value of the option before it."""
     return any(
         _OPTION.match(option := _text(resolved(before)))
-        and (is_secret_name(option) or fits(option.lstrip("-"), _patterns(scope)))
+        and is_secret_name(option)
         and _is_value(after)
         and not _text(resolved(after)).startswith("-")
         for before, after in pairwise(items)
@@ -463,7 +406,7 @@ def _is_value(value: Any) -> bool:
 
 
 def _may_hide(text: str) -> bool:
-    """Whether anything may be hidden in a text without redactions."""
+    """Whether anything may be hidden in a text."""
     text = text.casefold()
     return any(map(text.__contains__, _WORDS))
 
@@ -494,59 +437,15 @@ def _names_secret(place: Sequence[str | tuple[str] | None]) -> bool:
     )
 
 
-def _variable_of(element: Mapping[str, Any], scope: _Scope) -> str:
+def _variable_of(element: Mapping[str, Any]) -> str:
     """The name of an element that is a variable with a secret value, or ''. The path of a JSON patch is one, too."""
     names = [_text(element.get(key)) for key in ("name", "key")]
-    secret = next((name for name in names if is_secret_name(name) or fits(name, _patterns(scope))), "")
+    secret = next((name for name in names if is_secret_name(name)), "")
     path = _text(element.get("path"))
-    return secret or (path if path.startswith("/") and _leads_to_secret(path, _patterns(scope)) else "")
+    return secret or (path if path.startswith("/") and _leads_to_secret(path) else "")
 
 
-def _leads_to_secret(pointer: str, patterns: Sequence[str]) -> bool:
+def _leads_to_secret(pointer: str) -> bool:
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")]
     fields = [step for step in steps if step != "-" and not step.isdecimal()]
-    return _names_secret(fields) or any(step in _SECRET_FIELDS or fits(step, patterns) for step in fields)
-
-
-# ---- redactions ------------------------------------------------------------------------------------------------------
-
-
-def _patterns(scope: _Scope) -> tuple[str, ...]:
-    """The patterns of names that hold at a place."""
-    return tuple(field for rest, field in scope if not rest and field is not None)
-
-
-def _is_covered(scope: _Scope) -> bool:
-    """Whether a path ends here that hides everything below."""
-    return any(not rest and field is None for rest, field in scope)
-
-
-def _below(rule: tuple[FieldPath, str | None], leads: bool) -> tuple[FieldPath, str | None] | None:
-    """What is left of a redaction one step further; None where it is about something else."""
-    rest, field = rule
-    return rule if not rest else (rest[1:], field) if leads else None
-
-
-def _leads(rest: FieldPath, step: str | int, child: Any) -> bool:
-    """Whether a path leads to a child that is seen."""
-    if not rest or rest[0] in (ANY, step):
-        return True
-    fields = _fields_of(resolved(child)) if isinstance(step, int) else None
-    if fields is None or not isinstance(rest[0], tuple):
-        return False
-    # Functions are named by their image without the version.
-    texts = ((name, _key(fields.get(name)), text_of_rule) for name, text_of_rule in rest[0])
-    return all(
-        text == text_of_rule or (name == "image" and text.startswith(text_of_rule))
-        for name, text, text_of_rule in texts
-    )
-
-
-def _may_lead(rest: FieldPath, step: Step) -> bool:
-    """Whether a path leads to a step of another path: where both know an element by something else, it may."""
-    if not rest or rest[0] in (ANY, step):
-        return True
-    if isinstance(rest[0], tuple) and isinstance(step, tuple):
-        values = dict(step)
-        return all(values.get(name, text) == text for name, text in rest[0])
-    return not isinstance(rest[0], str) and not isinstance(step, str)
+    return _names_secret(fields) or not _SECRET_FIELDS.isdisjoint(fields)

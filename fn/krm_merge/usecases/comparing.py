@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from posixpath import join
 from typing import TypeAlias
@@ -12,8 +12,7 @@ from krm_merge.merge import PackageMerger, Policy, Rule
 from krm_merge.packages import File, RefusedError, Tree, git_difference, merge_trees, updated_by_kpt
 from krm_merge.policy import find_policy
 from krm_merge.report import ComparedPlace, Comparison, DecisionRecord, SideName, VersionName, records_of
-from krm_merge.schema import Redaction, is_secret_file
-from krm_merge.startup import replace
+from krm_merge.schema import is_secret_file
 from krm_merge.text import Value
 from krm_merge.usecases.merging import MergeChoices, Outcome, PackageUpdate
 
@@ -40,11 +39,10 @@ def compare_with_kpt(place: Path, update: PackageUpdate) -> Comparison:
     if kpt.refusal:
         return Comparison(package=str(place), refusal=kpt.refusal, places=_places({}, asked))
     original, ours = _original(update, outcome), outcome.tree
-    policy = replace(_ALL_TAKEN, redactions=outcome.policy.redactions)
-    lacking, ours_lacks = (_changes_lacking(tree, original, local, policy) for tree in (kpt.tree, ours))
+    lacking, ours_lacks = (_changes_lacking(tree, original, local, _ALL_TAKEN) for tree in (kpt.tree, ours))
     lost = {subject: record for subject, record in lacking.items() if subject not in ours_lacks}
     differing = [path for path in sorted({*ours, *kpt.tree}) if ours.get(path) != kpt.tree.get(path)]
-    hidden = [path for path in differing if _is_secret(path, (ours, kpt.tree), outcome.policy.redactions)]
+    hidden = [path for path in differing if _is_secret(path, (ours, kpt.tree))]
     shown = [path for path in differing if path not in hidden]
     before, after = ({path: tree[path] for path in shown if path in tree} for tree in (ours, kpt.tree))
     difference = git_difference(before, after, ("krm-merge", "kpt")).decode("utf-8", "surrogateescape")
@@ -108,5 +106,5 @@ _VERSIONS: tuple[Mapping[SideName, VersionName], Mapping[SideName, VersionName]]
 """The sides of a record: of a lost change, where local's is merged into kpt's result, and of a conflict."""
 
 
-def _is_secret(path: str, trees: Iterable[Tree], redactions: Sequence[Redaction]) -> bool:
-    return any(path in tree and is_secret_file(tree[path].data, redactions) for tree in trees)
+def _is_secret(path: str, trees: Iterable[Tree]) -> bool:
+    return any(path in tree and is_secret_file(tree[path].data) for tree in trees)

@@ -123,12 +123,12 @@ class MergeChoices:
             return self.policy_won_by(None)
         option = None if self.option == "markers" else self.option
         stops = self.otherwise == "fail"
-        policy = combine(option, self.rules.rules, self.package, self.rules.redactions, stops=stops)
+        policy = combine(option, self.rules.rules, self.package, stops=stops)
         return replace(policy, on_delete=self.option_on_delete or (None if option == "fail" else option))
 
     def policy_won_by(self, side: OnDelete | None) -> Policy:
         """Between markers: this side has its way wherever neither a rule nor a choice says otherwise."""
-        policy = combine(None, self.rules.rules, self.package, self.rules.redactions)
+        policy = combine(None, self.rules.rules, self.package)
         on_delete = self.option_on_delete or side
         return replace(policy, on_conflict=side or "upstream", marks=side is not None, on_delete=on_delete)
 
@@ -216,8 +216,7 @@ class Outcome:
 
         records, tree = self.records(), self.tree
         conflicts = [record for record in records if record.status != "automatic"] if with_contexts else []
-        hidden = self.policy.redactions
-        contexts = contexts_of(conflicts, lambda path: tree[path].data if path in tree else None, hidden)
+        contexts = contexts_of(conflicts, lambda path: tree[path].data if path in tree else None)
         return MergeReport(package, self.sides, records, self.files, self.results, self.packages, contexts)
 
 

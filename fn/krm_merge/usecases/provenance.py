@@ -196,7 +196,7 @@ class _Fields:
         self._lines = lines
         self._dates_upstream = dates_upstream
         self._resource = str(Resource.from_tree(member.root).ref)
-        self._secrecy = Secrecy((member.root,), policy.redactions)
+        self._secrecy = Secrecy((member.root,))
 
     def below(self, node: Node, versions: Sequence[_Version], path: FieldPath) -> Iterator[FieldOrigin]:
         """The fields of a node, kpt's notes left out."""

@@ -28,7 +28,6 @@ from krm_merge.packages import (
     differences,
     path_of,
 )
-from krm_merge.policy import collect_redactions
 from krm_merge.report import (
     Files,
     Line,
@@ -91,9 +90,8 @@ def diff_command(places: tuple[Path, ...], exit_code: bool, form: str, reports: 
 
 def _report(before: Tree, after: Tree, names: tuple[str, str], name: str) -> MergeReport:
     merged = differences(before, after)
-    policy = replace(ALL_TAKEN, redactions=collect_redactions(before, after))
     sides = {"original": RecordedSide(names[0]), "upstream": RecordedSide(names[1])}
-    outcome = Outcome(before, policy, merged.changes, merged.results, [merged.decided], sides=sides)
+    outcome = Outcome(before, ALL_TAKEN, merged.changes, merged.results, [merged.decided], sides=sides)
     report = outcome.report(name or names[1])
     return replace(report, records=sorted(report.records, key=lambda record: record.file))
 

@@ -7,7 +7,6 @@ from math import isfinite
 from typing import Final, Literal, TypeAlias
 
 from krm_merge.krm import FieldPath, Identity, ResourceRef, Severity, Step, covers
-from krm_merge.schema import Redaction
 from krm_merge.startup import frozen
 from krm_merge.text import Node, Value, to_value
 
@@ -241,7 +240,7 @@ class Policy:
 
     `resolutions` are choices on single conflicts, and come first; `identities` are the names of the resource. `marks`
     leaves what nothing decides to people, between conflict markers. `stops` says that nobody chose `on_conflict`: it is
-    `fail`, so that nothing is decided without being asked for. `redactions` say what reports hide (M6). `keeps_nulls`
+    `fail`, so that nothing is decided without being asked for.  `keeps_nulls`
     says that a field which is null in local stays null (K1). `on_delete` is who wins where one side deleted what the
     other changed and no rule says so; None keeps local's decision, as a conflict that `on_conflict` may refuse (F5).
     """
@@ -252,7 +251,6 @@ class Policy:
     resolutions: Resolutions = NO_RESOLUTIONS
     identities: tuple[Identity, ...] = ()
     stops: bool = False
-    redactions: tuple[Redaction, ...] = ()
     keeps_nulls: bool = False
     on_delete: OnDelete | None = None
 
@@ -262,7 +260,7 @@ class Policy:
         # Once for a resource, since each conflict in it asks the rules.
         rules = tuple(rule for rule in self.rules if any(map(rule.selects, names)))
         named = identities if self.resolutions.all else ()
-        fixed = (self.stops, self.redactions, self.keeps_nulls, self.on_delete)
+        fixed = (self.stops, self.keeps_nulls, self.on_delete)
         return Policy(self.on_conflict, rules, self.marks, self.resolutions, named, *fixed)
 
     @property

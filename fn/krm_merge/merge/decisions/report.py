@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from krm_merge.krm import FieldPath, Resource, ResourceRef, Result, Results, format_path
 from krm_merge.merge.decisions.decision import Decision, FileDecision, ResourceOutcome, Side, same
 from krm_merge.safe_text import REDACTED, abridge
-from krm_merge.schema import Redaction, Secrecy
+from krm_merge.schema import Secrecy
 from krm_merge.text import MappingNode, Node, Scalar, SequenceNode, is_null, key_text, resolved, to_value
 
 MOST_SHOWN = 5
@@ -72,7 +72,6 @@ def report(
     outcome: ResourceOutcome,
     resource: Resource,
     results: Results,
-    redactions: Sequence[Redaction] = (),
     *,
     refused: bool,
 ) -> None:
@@ -82,7 +81,7 @@ def report(
     is_rewritten = not refused and outcome.fate == "merged" and resource.is_changed
     if is_rewritten and (of_text := _decision_on_text(outcome, resource)) is not None:
         outcome.decisions.append(of_text)
-    secrecy = Secrecy(outcome.roots, redactions)
+    secrecy = Secrecy(outcome.roots)
     for result in results_of(outcome, ref, secrecy, refused=refused):
         results.add(result)
     fate = {"added": "added, as in upstream", "deleted": "deleted, as in upstream"}.get(outcome.fate)

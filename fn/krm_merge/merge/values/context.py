@@ -161,7 +161,7 @@ def resolved_existence(
 ) -> Resolution | None:
     """The choice on a resource that one side lacks, where it fits."""
     roots = [root for root in (original, upstream, local) if root is not None]
-    secret = Secrecy(roots, policy.redactions).hides((), roots)
+    secret = Secrecy(roots).hides((), roots)
     contents = [resource_content(root) for root in (original, upstream, local)]
     for resolution in policy.resolutions_at(()):
         if resolution.nature != "resource" or resolution.choice not in ("upstream", "local"):

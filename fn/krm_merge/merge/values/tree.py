@@ -77,7 +77,7 @@ def merge_values(
     """
     roots = tuple(root for root in (original, upstream, local) if isinstance(root, MappingNode))
     schema = with_pods(schema, roots)
-    secrecy = Secrecy(roots, policy.redactions)
+    secrecy = Secrecy(roots)
     context = MergeContext(schema, policy, smart=smart, file=file, embedded=embedded, secrecy=secrecy)
     verdict = _Fields(context).root((), Sides(original, upstream, local))
     return list(verdict.decisions)

@@ -10,7 +10,7 @@ from krm_merge.krm import ID_ANNOTATIONS, KPTFILE, FieldPath, Resource, Results,
 from krm_merge.merge.decisions.decision import Comment, Decision, Edit, Replace, ResourceOutcome, apply
 from krm_merge.merge.values.pipeline import faults
 from krm_merge.merge.writing.comments import lost_comments, with_merged_comments
-from krm_merge.schema import Redaction, Secrecy
+from krm_merge.schema import Secrecy
 from krm_merge.startup import pattern
 from krm_merge.text import (
     Canonical,
@@ -159,21 +159,20 @@ def carry_out(
     resource: Resource,
     outcome: ResourceOutcome,
     results: Results,
-    redactions: Sequence[Redaction] = (),
     *,
     fit: Callable[[str], str] | None = None,
 ) -> None:
     """Edits local's resource as decided; faults and references that lead nowhere are reported.
 
     `fit` indents the text of a document as an item of a ResourceList; None where the resource is a
-    document of a file itself. `redactions` say what reports hide (M6).
+    document of a file itself.
     """
     try:
         text, root = merged_text(resource, outcome, fit)
         # The tree may be that of the text without separators, or at another column.
         is_of_text = root is not None and source_of(root).text == text
         resource.present(text, root if is_of_text else None)
-        _report_lost_comments(outcome, text, redactions)
+        _report_lost_comments(outcome, text)
         is_kptfile = outcome.member.identity.kind == KPTFILE
         if not resource.is_changed and not is_kptfile:
             return
@@ -219,13 +218,13 @@ def merged_text(
     return with_comments, _read(with_comments)
 
 
-def _report_lost_comments(outcome: ResourceOutcome, text: str, redactions: Sequence[Redaction]) -> None:
+def _report_lost_comments(outcome: ResourceOutcome, text: str) -> None:
     """Adds the decisions on comments that are not in the text, once."""
     # Without a number sign no comment can get lost.
     if not any(source_of(root).has_number_signs for root in outcome.roots):
         return
     documents = {side: (member.root, document_text(member.root)) for side, member in outcome.members.items()}
-    lost = lost_comments(documents, text, outcome.decisions, Secrecy(outcome.roots, redactions))
+    lost = lost_comments(documents, text, outcome.decisions, Secrecy(outcome.roots))
     outcome.decisions.extend(decision for decision in lost if decision not in outcome.decisions)
 
 

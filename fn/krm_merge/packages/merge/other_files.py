@@ -266,8 +266,8 @@ def merge_values(
     refused = any(decision.severity == "error" for decision in outcome.decisions)
     resource = Resource.from_tree(ours.root)
     if not refused:
-        carry_out(resource, outcome, results, policy.redactions)
-    report(outcome, resource, results, policy.redactions, refused=refused or bool(results.errors))
+        carry_out(resource, outcome, results)
+    report(outcome, resource, results, refused=refused or bool(results.errors))
     file = local
     if resource.is_changed and not results.errors:
         bom = BOM if local.data.decode().startswith(BOM) else ""
@@ -380,7 +380,7 @@ def _decide(
 def _by_resolution(path: str, sides: FileVersions, policy: Policy) -> MergedFile | None:
     """The file as somebody chose it, where both sides are as they were then."""
     original, upstream, local = sides
-    secret = any(file is not None and is_secret_file(file.data, policy.redactions) for file in sides)
+    secret = any(file is not None and is_secret_file(file.data) for file in sides)
     for resolution in policy.resolutions_at(()):
         if resolution.nature != "file":
             continue

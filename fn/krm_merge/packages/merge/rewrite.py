@@ -23,7 +23,6 @@ from krm_merge.merge import (
 )
 from krm_merge.packages.files.tree import Changes, File, data_of, is_kptfile, merged_mode
 from krm_merge.packages.merge.side import Notes, PackageVersion
-from krm_merge.schema import Redaction
 from krm_merge.startup import frozen, pattern
 from krm_merge.text import (
     BOM_BYTES,
@@ -73,16 +72,12 @@ class _Plan:
 
 @frozen
 class Rewrite:
-    """Turns outcomes into files. `notes` are kpt's, for resources from upstream (R6).
-
-    `redactions` say what reports hide (M6).
-    """
+    """Turns outcomes into files. `notes` are kpt's, for resources from upstream (R6)."""
 
     original: PackageVersion
     upstream: PackageVersion
     local: PackageVersion
     notes: Notes
-    redactions: Sequence[Redaction] = ()
 
     def changes(self, outcomes: list[ResourceOutcome], touched: list[str], results: Results) -> dict[str, File | None]:
         """The files of resources that change, None for those that go; `touched` are those that upstream changed.
@@ -95,7 +90,7 @@ class Rewrite:
             resource = Resource.from_tree(outcome.member.root)
             if not refused:
                 self._carry_out(outcome, resource, plan, results)
-            report(outcome, resource, results, self.redactions, refused=refused or bool(results.errors))
+            report(outcome, resource, results, refused=refused or bool(results.errors))
         # All or nothing: a conflict in one file must not leave half a merge in others.
         if refused:
             return {}
@@ -124,7 +119,7 @@ class Rewrite:
         original, upstream, local = outcome.original, outcome.upstream, outcome.local
         plan.rows.append((_place(original), _place(upstream), _place(local)))
         if outcome.fate == "merged" and local is not None and upstream is not None:
-            carry_out(resource, outcome, results, self.redactions)
+            carry_out(resource, outcome, results)
             if results.errors:
                 return  # nothing is written
             if follows_upstream_move(outcome, results):

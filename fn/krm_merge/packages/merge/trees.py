@@ -110,7 +110,7 @@ def merge_trees(
         folders.report(path)
     outcomes = folders.with_surviving_kptfiles(_files_only_local_has(sides, resources)) + resources
     others = [path for path in touched if path not in as_text and folders.closed(path) is None]
-    rewrite = Rewrite(*sides, notes, merge.policy.redactions)
+    rewrite = Rewrite(*sides, notes)
     changes: dict[str, File | None] = dict(rewrite.changes(outcomes, others, results))
     for path in sorted(tangled & sides[2].tree.keys()):
         message = f"{path}: does not parse, and resources of it are in other files elsewhere; local's is kept"
