@@ -188,7 +188,6 @@ class PluginModel(StrictModel):
     builtin: Literal["kubernetes"] | None = Field(None, description="The built-in KubernetesPlugin.")
     exec: ExecModel | None = Field(None, description="A program in the plugin directory of the image.")
     patches: list[InlinePatchModel] | None = Field(None, description="Patches without code.")
-    options: dict[str, str] = Field(default_factory=dict, description="Options for this plugin alone.")
 
 
 class ConflictsModel(StrictModel):

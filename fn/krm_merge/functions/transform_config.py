@@ -18,7 +18,7 @@ from krm_merge.transform.kubernetes import NAME as KUBERNETES
 from krm_merge.transform.kubernetes import KubernetesPlugin
 from krm_merge.transform.plugins.process import Executable
 from krm_merge.transform.plugins.sources import InlinePlugin, PluginDirectory, TargetedPatch
-from krm_merge.transform.protocol import Operation, OperationError, Patch, Plugin, PluginError, WithOptions, metadata_of
+from krm_merge.transform.protocol import Operation, OperationError, Patch, Plugin, PluginError, metadata_of
 from krm_merge.transform.runner import Runner
 
 
@@ -33,7 +33,7 @@ def read_plugins(models: Sequence[PluginModel], directory: PluginDirectory, resu
         except (PluginError, ValueError) as error:
             results.error(f"functionConfig: {path}: {error}", path=path)
             continue
-        yield WithOptions(plugin, model.options) if model.options else plugin
+        yield plugin
 
 
 def all_plugins(directory: PluginDirectory) -> list[Plugin]:
@@ -182,7 +182,3 @@ def _report_unknown_options(
     if all(declared):
         for name in sorted(options.keys() - set().union(*declared)):
             results.warning(f"{prefix}no plugin knows the option {name}", path=f"options.{name}")
-    for plugin, names in zip(plugins, declared, strict=True):
-        plugin_options = plugin.options if isinstance(plugin, WithOptions) and names else {}
-        for name in sorted(plugin_options.keys() - names):
-            results.warning(f"{prefix}{plugin.name} does not know the option {name}", path=f"options.{name}")

@@ -260,28 +260,6 @@ class Plugin(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class WithOptions:
-    """A plugin with its own options, which override those for all plugins."""
-
-    plugin: Plugin
-    options: Options
-
-    @property
-    def name(self) -> str:
-        """The plugin's."""
-        return self.plugin.name
-
-    @property
-    def metadata(self) -> Metadata:
-        """The plugin's."""
-        return metadata_of(self.plugin)
-
-    def run(self, resource: Object, options: Options) -> Response:
-        """Runs the plugin. Raises PluginError."""
-        return self.plugin.run(resource, {**options, **self.options})
-
-
-@dataclass(frozen=True, slots=True)
 class OptionalField:
     """An option of a plugin."""
 

@@ -34,7 +34,6 @@ MODEL_ERRORS = [
     ({"plugins": [patches("a")]}, ["plugins[0].patches[0].ops"]),
     ({"plugins": [patches("a", op("jump", "/a"))]}, ["plugins[0].patches[0].ops[0].op"]),
     ({"plugins": [patches("a", {"op": "remove"})]}, ["plugins[0].patches[0].ops[0].path"]),
-    ({"plugins": [sets("a", 1) | {"options": {"x": True}}]}, ["plugins[0].options.x"]),
     ({"plugins": [patches("a", op("remove", "/a"), target={"names": "x"})]}, ["plugins[0].patches[0].target.names"]),
     ({"plugins": [patches("a", op("remove", "/a"), onTestFailure="stop")]}, ["plugins[0].patches[0].onTestFailure"]),
     ({"priorities": "a"}, ["priorities"]),

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final
 
 import pytest
 import yaml
 
-from cli.commands.transform.place import FILES, STRIPPED, TABLES, WEB, Place, Value
+from cli.commands.transform.place import FILES, STRIPPED, WEB, Place
 from krm_merge.functions.transform_config import options_of_crane
-from krm_merge.transform import Operation, Response
 from krm_merge.transform.plugins.sources import VARIABLE
-from krm_merge.transform.protocol import WithOptions
-
-FLAGS: Final = TABLES["newest_2026"]["optionalFlags"]
-
 
 # ---- which plugins run -----------------------------------------------------------------------------------------------
 
@@ -96,28 +88,6 @@ def test_wrong_options(three: Place, arguments: list[str], says: str) -> None:
 def test_options_that_no_plugin_knows_warn(place: Place) -> None:
     _, err = place.run("pkg", "-q", "--optional-flags", '{"registry-replacment": "a=b"}')
     assert err == "warning no plugin knows the option registry-replacment\n"
-
-
-@dataclass
-class Recorder:
-    """A plugin that keeps what it was told."""
-
-    name: str
-    options: Value = field(default_factory=dict)
-
-    def run(self, resource: Value, options: Mapping[str, str]) -> Response:
-        self.options = dict(options)
-        return Response.of(Operation("remove", ("spec",)))
-
-
-@pytest.mark.parametrize("case", FLAGS["resolve"], ids=lambda case: str(case["name"]))
-def test_options_as_crane_resolves_them(case: Value) -> None:
-    """crane's table; a stage is a plugin."""
-    plugin = Recorder(case["stage"])
-    options = (case["perStage"] or {}).get(plugin.name)
-    whole = WithOptions(plugin, options) if options is not None else plugin
-    whole.run({}, case["global"] or {})
-    assert plugin.options == case["expect"]
 
 
 @pytest.mark.parametrize("text", ["", "  ", "{}"])
