@@ -12,7 +12,7 @@ import pytest
 from e2e.in_process import krm_merge
 from fleet.world import World
 from krm_merge import posix
-from krm_merge.packages.git_cache import CACHE_VARIABLE
+from krm_merge.packages.git import CACHE_VARIABLE
 from packages.repositories import snapshot
 
 LOCKED: dict[str, Callable[[World], tuple[Path, list[str]]]] = {

@@ -24,7 +24,7 @@ from krm_merge.git import program as git_program
 from krm_merge.packages.files import disk
 from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import File
-from krm_merge.packages.git_cache import CACHE_VARIABLE
+from krm_merge.packages.git import CACHE_VARIABLE
 from krm_merge.safe_text import bare_address, line, without_credentials
 from packages.repositories import config_map, kptfile, snapshot, write
 

@@ -17,8 +17,7 @@ from krm_merge.git import program
 from krm_merge.git.program import GitError, GitTimeoutError
 from krm_merge.git.store import Remote, Store
 from krm_merge.packages.files.tree import File, PackageError, Tree
-from krm_merge.packages.git import GitRepositories, Version, uncommitted_files
-from krm_merge.packages.git_cache import CACHE_VARIABLE
+from krm_merge.packages.git import CACHE_VARIABLE, GitRepositories, Version, uncommitted_files
 from packages.repositories import KPTFILE, Repository, Text, kptfile, write
 
 ABSENT = "0123456789abcdef" * 2 + "01234567"

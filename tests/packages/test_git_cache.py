@@ -9,8 +9,7 @@ import pytest
 
 from e2e.hosts import GIT_ENVIRONMENT
 from krm_merge.packages.files.tree import PackageError
-from krm_merge.packages.git import GitRepositories
-from krm_merge.packages.git_cache import CACHE_VARIABLE
+from krm_merge.packages.git import CACHE_VARIABLE, GitRepositories
 from packages.repositories import Repository
 
 

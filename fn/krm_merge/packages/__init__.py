@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from krm_merge.packages.files.tree import reason as reason
     from krm_merge.packages.git import MODES as MODES
     from krm_merge.packages.git import CommittedFiles as CommittedFiles
+    from krm_merge.packages.git import GitCache as GitCache
     from krm_merge.packages.git import GitRepositories as GitRepositories
     from krm_merge.packages.git import Version as Version
     from krm_merge.packages.git import files_of as files_of
     from krm_merge.packages.git import git_difference as git_difference
     from krm_merge.packages.git import ignored_files as ignored_files
     from krm_merge.packages.git import uncommitted_files as uncommitted_files
-    from krm_merge.packages.git_cache import GitCache as GitCache
     from krm_merge.packages.kpt import has_image as has_image
     from krm_merge.packages.kpt import updated_by_kpt as updated_by_kpt
     from krm_merge.packages.kptfile import CONDITION as CONDITION
@@ -100,8 +100,8 @@ __getattr__, __dir__ = lazy_interface(
         "files.tree": "Changed Changes Directory File PackageError RefusedError Subtree Tree "
         "UnavailableError belongs folders_around holds_resources is_json is_kptfile leads_out packages_below read_file "
         "reason",
-        "git": "CommittedFiles GitRepositories MODES Version files_of git_difference ignored_files uncommitted_files",
-        "git_cache": "GitCache",
+        "git": "CommittedFiles GitCache GitRepositories MODES Version files_of git_difference ignored_files "
+        "uncommitted_files",
         "kpt": "has_image updated_by_kpt",
         "kptfile": "CONDITION CONFIG_FILE DeclaredMerge KptfileText Lock STRATEGIES Upstream add_function "
         "config_digest config_path_in declared_merges follow_version is_version merge_function_config merge_records "

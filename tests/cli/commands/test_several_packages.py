@@ -12,7 +12,7 @@ import pytest
 from cli.commands.merge.updates import Files, Run
 from e2e.hosts import git
 from e2e.in_process import krm_merge
-from krm_merge.packages.git_cache import CACHE_VARIABLE
+from krm_merge.packages.git import CACHE_VARIABLE
 from packages.repositories import DEPLOYMENT, SERVICE, Repository, kptfile, write
 
 V1: Files = {

@@ -13,7 +13,7 @@ import pytest
 from cli.commands.merge.updates import V1, V2, Files, Run, Upstream
 from e2e import in_process
 from e2e.hosts import GIT_ENVIRONMENT, SECONDS
-from krm_merge.packages.git_cache import CACHE_VARIABLE
+from krm_merge.packages.git import CACHE_VARIABLE
 from packages.repositories import Repository, kptfile, write
 
 

@@ -13,7 +13,7 @@ import pytest
 from cli.commands.merge.updates import OWN_KPTFILE, V1, V2, Files, Run, Upstream, assert_unchanged, check_refusal
 from e2e.hosts import git
 from krm_merge.packages.files.tree import File
-from krm_merge.packages.git_cache import CACHE_VARIABLE
+from krm_merge.packages.git import CACHE_VARIABLE
 from packages.repositories import Text, config_map, snapshot, write
 
 ABSENT = "0123456789abcdef" * 2 + "01234567"
