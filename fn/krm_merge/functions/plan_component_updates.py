@@ -20,7 +20,7 @@ from krm_merge.components.konflux.reading import GROUPS, OWN_GROUP, items, text
 from krm_merge.components.plan.model import Plan, Planning, pull_name
 from krm_merge.components.plan.planner import plan
 from krm_merge.components.plan.records import LOCAL_CONFIG, DigestPolicy, plan_resource, resource_head
-from krm_merge.components.plan.simulation import Release, Snapshot, SnapshotPart, World, simulate
+from krm_merge.components.plan.simulation import Release, Snapshot, World, simulate
 from krm_merge.functions import API_VERSION
 from krm_merge.functions.component_items import ComponentItems, read_items, write_items
 from krm_merge.functions.component_settings import configure, report_ignored_nudges
@@ -117,26 +117,12 @@ def _world(component_items: ComponentItems, planned: Sequence[Plan]) -> World:
         annotation = text(item.value, "metadata", "annotations", f"{_RELEASE}/auto-release")
         if "false" not in (label, annotation):
             plans.setdefault(_application(item), []).append(item.name)
-    snapshots = component_items.others.get("Snapshot", ())
     return World(
         {at_: sorted(names) for at_, names in scenarios.items()},
         {at_: sorted(names) for at_, names in plans.items()},
-        {item.name for item in snapshots if _has_passed(item)},
+        {item.name for item in component_items.others.get("Snapshot", ()) if _has_passed(item)},
         planned,
-        {(item.namespace, item.name): _parts(item) for item in snapshots},
     )
-
-
-def _parts(item: Resource) -> list[SnapshotPart]:
-    return [
-        SnapshotPart(
-            text(part, "name"),
-            text(part, "containerImage"),
-            text(part, "source", "git", "url"),
-            text(part, "source", "git", "revision"),
-        )
-        for part in items(item.value, "spec", "components")
-    ]
 
 
 def _application(item: Resource) -> tuple[str, str]:

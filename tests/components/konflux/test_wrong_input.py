@@ -147,7 +147,7 @@ WRONG: list[tuple[str, tuple[str | int, ...], Any, str, str]] = [
     ("IntegrationTestScenario tests", (*SPEC, "contexts"), "x", MAPS, ""),
     ("IntegrationTestScenario tests", (*SPEC, "contexts", 0, "name"), [], TEXT, ""),
     ("ReleasePlan release", (*LABELS, RELEASE), False, "put false in quotes", ""),
-    ("Snapshot app-20240306-000000-000", (*SPEC, "components", 0, "source"), "x", MAP, ""),
+    ("Snapshot app-20240306-000000-000", ("status", "conditions", 0), "x", MAP, ""),
     ("Snapshot app-20240306-000000-000", ("metadata", "namespace"), ["team"], TEXT, ""),
 ]
 

@@ -24,11 +24,6 @@ _READ: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
         ("metadata", "labels", _RELEASE),
     ),
     "Snapshot": (
-        ("spec", "application"),
-        ("spec", "components", _EACH, "name"),
-        ("spec", "components", _EACH, "containerImage"),
-        ("spec", "components", _EACH, "source", "git", "url"),
-        ("spec", "components", _EACH, "source", "git", "revision"),
         ("status", "conditions", _EACH, "type"),
         ("status", "conditions", _EACH, "status"),
     ),

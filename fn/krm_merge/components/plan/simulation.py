@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from krm_merge.components.graph import Role, finding
@@ -91,15 +91,13 @@ class Simulation:
 class World:
     """The resources besides Components: scenarios and automatic release plans by application.
 
-    `passed` are the names of snapshots whose tests are known to have passed, `plans` the pending plans. `snapshots`
-    are the parts of observed snapshots by namespace and name: they are immutable, and record earlier promotions.
+    `passed` are the names of snapshots whose tests are known to have passed, `plans` the pending plans.
     """
 
     scenarios: Mapping[tuple[str, str], Sequence[str]]
     release_plans: Mapping[tuple[str, str], Sequence[str]]
     passed: Collection[str] = ()
     plans: Sequence[Plan] = ()
-    snapshots: Mapping[tuple[str, str], Sequence[SnapshotPart]] = field(default_factory=dict)
 
 
 def simulate(planning: Planning, world: World) -> tuple[Simulation, list[Result]]:
@@ -154,7 +152,7 @@ class _Player:
         if what.candidate:
             self._report("CR15", f"{build.name} is promoted to the candidate list", build.component)
         name = self._name(application, build, build.component.name)
-        parts = self._parts(name, keys, {build.component: build})
+        parts = self._parts(keys, {build.component: build})
         blocker = self._release_blocker(application[0], parts) if what.release else ""
         if blocker:
             message = f"{name} is not released: {blocker}"
@@ -199,15 +197,12 @@ class _Player:
             self.findings.append(finding("warning", "CR14", message, newest.component))
         name = self._name(application, newest, "group", group)
         return Snapshot(
-            application[0], name, application[1], "group", self._parts(name, keys, chosen), tests, reports, group=group
+            application[0], name, application[1], "group", self._parts(keys, chosen), tests, reports, group=group
         )
 
-    def _parts(
-        self, name: str, keys: Sequence[ComponentKey], built: Mapping[ComponentKey, Build]
-    ) -> tuple[SnapshotPart, ...]:
+    def _parts(self, keys: Sequence[ComponentKey], built: Mapping[ComponentKey, Build]) -> tuple[SnapshotPart, ...]:
         """All Components of an application: as built, otherwise as promoted when the last of these was built."""
         at, parts = max(build.completed or build.started for build in built.values()), list[SnapshotPart]()
-        earlier = {part.name: part for part in self._world.snapshots.get((keys[0].namespace, name), ())}
         for key in keys:
             component, build = self._graph.components[key], built.get(key)
             if build is not None:
@@ -219,8 +214,6 @@ class _Player:
                         key.name, f"{self._history.image(key)}@{promoted[0]}", component.repository, promoted[1]
                     )
                 )
-            elif key.name in earlier:
-                parts.append(earlier[key.name])
         return tuple(parts)
 
     def _release_blocker(self, namespace: str, parts: Iterable[SnapshotPart]) -> str:
