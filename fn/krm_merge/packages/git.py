@@ -42,6 +42,9 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _FETCH = ("-c", "core.bigFileThreshold=16m", "fetch", "--progress", "--no-tags")
 # What upstream compressed is unpacked in pieces, or refused: files in pieces, all other objects at once.
 _LITTLE_MEMORY = {"GIT_ALLOC_LIMIT": "128m"}
+_SHORT_COMMIT = re.compile(r"[0-9a-f]{7,63}")
+_INFINITE = 2**31 - 1
+"""The depth that is all of the history, also where a part of it was fetched before."""
 _EVERYTHING = ("+refs/heads/*:refs/upstream/heads/*", "+refs/tags/*:refs/upstream/tags/*")
 
 
@@ -205,8 +208,25 @@ class GitRepositories:
         for name in refs:
             if name in commits:
                 return Version(_short(name) if ref else ref, commits[name])
-        remedy = f"`git ls-remote {repository}` lists all; of a commit, give the whole id"
+        if _SHORT_COMMIT.fullmatch(ref):
+            commit = self._whole_id(repository, ref)
+            return Version(commit, commit)
+        remedy = f"`git ls-remote {repository}` lists all"
         raise PackageError(f"{repository} has no tag or branch {quoted(ref)}; {remedy}")
+
+    def _whole_id(self, repository: str, beginning: str) -> str:
+        """The id of the only commit of a repository that begins so. Raises PackageError."""
+        with self._open(repository) as store, _package_errors(f"{repository}: {beginning}"):
+            # Servers know whole ids only, so branches and tags are fetched with all of their history.
+            _fetch(store, f"--depth={_INFINITE}", repository, *_EVERYTHING)
+            names = store.text("rev-parse", f"--disambiguate={beginning}").split()
+            commits = [name for name, is_commit in zip(names, store.has_each(names), strict=True) if is_commit]
+        if len(commits) != 1:
+            number = "several commits whose ids begin" if commits else "no tag, branch or commit whose id begins"
+            raise PackageError(
+                f"{repository} has {number} with {beginning}; `git ls-remote {repository}` lists all names"
+            )
+        return commits[0]
 
     def names(self, repository: str) -> Names:
         """The tags and branches of a repository, which is asked once. Raises PackageError."""

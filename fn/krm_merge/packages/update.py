@@ -280,6 +280,9 @@ class Update:
             raise PackageError(f"{file}: upstream.updateStrategy is {quoted(how)}; choose from {', '.join(BY_NAME)}")
         version = self.repositories.resolve(upstream.repository, upstream.directory, ref)
         after = Lock(upstream.repository, upstream.directory, version.ref, version.commit)
+        if version.ref == version.commit:
+            # For kpt a commit id is whole.
+            ref = version.ref
         self._refuse_cycle(folder, after, file)
         # Both versions in one request, where one repository has them.
         if lock is not None and lock.repository == upstream.repository:

@@ -1,4 +1,4 @@
-"""`update` of several packages, `status --exit-code`, `diff` of one package, tags of each form."""
+"""`update` of several packages, `status --exit-code`, `diff` of one package, tags of each form, short commit ids."""
 
 from __future__ import annotations
 
@@ -108,6 +108,20 @@ def test_status_knows_newer_tags_of_each_form(
     assert newer is None or done.stdout.endswith(f"newer: {newer}\n")
     write(tmp_path / "own" / "web", {"own.yaml": SERVICE})
     run("status", "web", "--exit-code", "--offline", code=1)
+
+
+def test_a_commit_id_may_be_short(tmp_path: Path, upstream: Repository, run: Callable[..., Run]) -> None:
+    package = fetch(tmp_path, upstream, "web")
+    whole = git(upstream.path, "rev-parse", "v2").strip()
+    # It is the tip of no branch, and a part of the history was fetched before.
+    upstream.commit({"web/later.yaml": SERVICE})
+    run("update", "web@v1", "--dry-run")
+    run("update", f"web@{whole[:8]}")
+    assert (package / "Kptfile").read_text().count(f"ref: {whole}\n") == 2
+    assert f"commit: {whole}" in (package / "Kptfile").read_text()
+    change(package, {})
+    for wrong in ("0123456", "f" * 12):
+        assert f"no tag, branch or commit whose id begins with {wrong}" in run("update", f"web@{wrong}", code=3).stderr
 
 
 def test_diff_of_a_package_shows_what_was_changed_here(

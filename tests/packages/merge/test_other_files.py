@@ -185,6 +185,14 @@ OTHERS = [
         "L3",
     ),
     other(
+        "H a separator that upstream put below a comment is there",
+        "values.yaml",
+        "a: 1\nb: 1\n",
+        "# c\n---\na: 1\nb: 1\n",
+        "a: 1\nb: 2\n",
+        "# c\n---\na: 1\nb: 2\n",
+    ),
+    other(
         "a step that upstream removed is gone where both changed the indentation of all",
         ".travis.yml",
         "script: \n- make\n- make e2e\n- export X=1 \n- make load\n- make test\n",

@@ -181,14 +181,14 @@ def test_another_mode_comes_with_local_changes() -> None:
     assert done.changes == {"a.yaml": File(local["a.yaml"].data, "executable")}
 
 
-def test_a_resource_that_upstream_moved_to_another_package_is_a_conflict_where_local_changed_it() -> None:
+def test_a_resource_that_upstream_moved_to_another_package_is_told_where_local_changed_it() -> None:
     rest = config_map("b", x=1)
     original = SUB | {"a.yaml": f"{config_map('a', x=1)}---\n{rest}"}
     upstream = SUB | {"a.yaml": rest, "s/a.yaml": config_map("a", x=1)}
     local = SUB | {"a.yaml": f"{config_map('a', x=5)}---\n{rest}"}
     texts, messages = merge_texts(original, upstream, local)
     assert texts == local | {"s/a.yaml": config_map("a", x=1)}
-    assert [message for message in messages if "upstream removed" in message]
+    assert "s/a.yaml: ConfigMap a is in a.yaml, too; keep one" in messages
 
 
 def test_a_file_that_local_changed_follows_upstream_to_another_package() -> None:

@@ -27,6 +27,7 @@ from krm_merge.merge import (
     matching_blocks,
     merge_document,
     merge_embedded,
+    merge_lines,
     merge_whole_text,
     report,
 )
@@ -272,6 +273,8 @@ def merge_values(
     if resource.is_changed and not results.errors:
         bom = BOM if local.data.decode().startswith(BOM) else ""
         file = File((bom + resource.text()).encode(), merged_mode(original, upstream, local))
+    if original is not None and upstream is not None and not results.errors:
+        file = replace(file, data=_with_separators(original.data, upstream.data, local.data, file.data))
     return MergedFile(file, outcome=outcome, results=tuple(results))
 
 
@@ -293,6 +296,19 @@ def _merge_list(path: str, sides: FileVersions, policy: Policy) -> MergedFile | 
         return _decide(path, sides, file, "R4", "merged with upstream's by its elements")
     message = "; ".join(dict.fromkeys(decision.message for decision in conflicts))
     return _decide(path, sides, file, "R4", message, "both", policy.severity(()))
+
+
+def _with_separators(original: bytes, upstream: bytes, local: bytes, merged: bytes) -> bytes:
+    """The merge of a file by lines, where only separators make it another than that of its document (law H)."""
+    if b"---" not in upstream:
+        return merged
+
+    def bare(text: str) -> list[str]:
+        return [line for line in text.split("\n") if line != "---"]
+
+    before, theirs, ours, text = (data.decode() for data in (original, upstream, local, merged))
+    by_lines = merge_lines(before, theirs, ours)
+    return merged if by_lines is None or bare(by_lines) != bare(text) else by_lines.encode()
 
 
 def _member(path: str, file: File | None) -> Member | None:

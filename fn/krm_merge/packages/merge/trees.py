@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from posixpath import basename
 from typing import TypeAlias
 
 from krm_merge.krm import KPTFILE, Results
 from krm_merge.merge import (
+    CHART_FILE,
     NOTHING_DECIDED,
     Decision,
     Document,
@@ -23,7 +25,7 @@ from krm_merge.merge import (
     report_files,
     with_attribution,
 )
-from krm_merge.packages.files.tree import Changed, Changes, File, Tree, clash, holds_resources
+from krm_merge.packages.files.tree import Changed, Changes, File, Tree, clash, holds_resources, is_kptfile
 from krm_merge.packages.merge.moved import Followed, follow
 from krm_merge.packages.merge.other_files import (
     FileVersions,
@@ -40,7 +42,7 @@ from krm_merge.packages.references.graph import PackageGraph
 from krm_merge.packages.references.intact import SIDES, Intact, MergedVersions, keep_intact
 from krm_merge.schema import KptfileSchema, any_object_schema
 from krm_merge.startup import frozen, replace
-from krm_merge.text import is_empty
+from krm_merge.text import Scalar, is_empty, mapping_in
 
 Mend: TypeAlias = Callable[[Tree, Changes, Results], Changes]
 """Completes the changes of a local package, and reports what it does."""
@@ -115,6 +117,8 @@ def merge_trees(
     for path in sorted(tangled & sides[2].tree.keys()):
         message = f"{path}: does not parse, and resources of it are in other files elsewhere; local's is kept"
         results.warning(message, file=path, rule="R5", tags={"side": "both"})
+    _report_duplicates(resources, results)
+    _report_equal_versions(sides, touched, results)
     files = rewrite.lost_heads(others, changes)
     report_files(files, results)
     for path in sorted(as_text - closed - tangled):
@@ -179,6 +183,39 @@ def _matched_rules(policy: Policy, sides: Iterable[PackageVersion]) -> frozenset
 
 def _is_text(path: str, side: PackageVersion) -> bool:
     return path in side.tree and (not side.reads(path) or path in side.unreadable)
+
+
+def _report_duplicates(resources: list[ResourceOutcome], results: Results) -> None:
+    """Warns of resources that are added although local keeps those that upstream moved to another package."""
+    places = {
+        o.local.identity: o.local.place
+        for o in resources
+        if o.local and o.original and not o.upstream and o.fate == "kept"
+    }
+    for outcome in resources:
+        member = outcome.member
+        if outcome.fate == "added" and (place := places.get(member.identity)) is not None:
+            message = f"{member.place}: {member.identity.kind} {member.identity.name} is in {place}, too; keep one"
+            results.warning(message, file=member.place, rule="R1", tags={"side": "both"})
+
+
+def _report_equal_versions(sides: Sequence[PackageVersion], touched: Iterable[str], results: Results) -> None:
+    """V4: warns of a Helm chart that both sides raised to the same version, with different contents."""
+    for path in touched:
+        if basename(path) != CHART_FILE:
+            continue
+        before, theirs, ours = (_version_in(side.file(path)) for side in sides)
+        folder, (_, upstream, local) = path.removesuffix(CHART_FILE), sides
+        paths = {name for name in {**upstream.tree, **local.tree} if name.startswith(folder) and not is_kptfile(name)}
+        if before != theirs == ours != "" and any(upstream.file(name) != local.file(name) for name in paths):
+            message = f"{path}: upstream and local raised version to {ours}, with different contents; raise it again"
+            results.warning(message, file=path, rule="V4", tags={"side": "both"})
+
+
+def _version_in(chart: File | None) -> str:
+    root = None if chart is None else mapping_in(chart.data)
+    version = None if root is None else root.get("version")
+    return version.text if isinstance(version, Scalar) else ""
 
 
 def keep_references(

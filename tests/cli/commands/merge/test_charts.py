@@ -63,3 +63,23 @@ def test_nothing_is_higher_but_versions_of_charts_that_both_raised(
 ) -> None:
     charts(tmp_path, *versions, file=file)
     assert choices_for_version(tmp_path)[:2] == ["upstream", "local"]
+
+
+@pytest.mark.parametrize(
+    ("versions", "local_values", "is_reported"),
+    [
+        (("1.2.0", "1.3.0", "1.3.0"), "a: 2\n", True),
+        (("1.2.0", "1.3.0", "1.3.0"), "a: 1\n", False),
+        (("1.3.0", "1.3.0", "1.3.0"), "a: 2\n", False),
+        (("1.2.0", "1.3.0", "1.2.0"), "a: 2\n", False),
+    ],
+    ids=["other values", "equal charts", "raised by nobody", "raised by upstream"],
+)
+def test_a_version_that_both_raised_for_different_charts_is_named(
+    tmp_path: Path, versions: tuple[str, str, str], local_values: str, is_reported: bool
+) -> None:
+    charts(tmp_path, *versions)
+    (tmp_path / "l/values.yaml").write_text(local_values)
+    done = krm_merge("merge", "o", "u", "l", cwd=tmp_path)
+    message = "warning Chart.yaml: upstream and local raised version to 1.3.0, with different contents; raise it again"
+    assert (message in done.stderr) == is_reported
