@@ -1,4 +1,7 @@
-"""Measures `krm-merge update` beside `kpt pkg update`. `make bench PARTS=update` runs it, README.md explains."""
+"""Measures `krm-merge update` beside `kpt pkg update`, and merges of git with the driver and without.
+
+`make bench PARTS=update` runs it, README.md explains.
+"""
 
 from __future__ import annotations
 
@@ -162,6 +165,60 @@ class Case:
             raise RuntimeError(f"{self.name}: {changed} files changed, {expected} expected")
 
 
+MERGED_FILES = 60
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web-{number}
+spec:
+  replicas: {replicas}
+  selector:
+    matchLabels: {{app: web}}
+  template:
+    metadata:
+      labels: {{app: web}}
+    spec:
+      containers:
+      - name: web
+        image: nginx:{version}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """A repository in which two branches changed other fields of the same files."""
+
+    directory: Path
+
+    @property
+    def name(self) -> str:
+        return f"{MERGED_FILES} files that both branches changed"
+
+    def make(self) -> None:
+        """Makes the branches base, theirs and ours."""
+        self.directory.mkdir()
+        git("init", "--quiet", "--initial-branch=base", directory=self.directory)
+        (self.directory / ".gitattributes").write_text("*.yaml merge=krm\n")
+        for branch, replicas, version in (("base", 1, 1), ("theirs", 1, 2), ("ours", 2, 1)):
+            if branch != "base":
+                git("checkout", "--quiet", "-b", branch, "base", directory=self.directory)
+            for number in range(MERGED_FILES):
+                text = DEPLOYMENT.format(number=number, replicas=replicas, version=version)
+                (self.directory / f"web-{number}.yaml").write_text(text)
+            git("add", "--all", directory=self.directory)
+            git("commit", "--quiet", f"--message={branch}", directory=self.directory)
+
+    def command(self, name: str, driver: str, runs: int) -> Command:
+        """The merge with a driver, '' for git's own."""
+        configured = ["-c", f"merge.krm.driver={driver}"] if driver else []
+        argv = ["git", "-C", str(self.directory), *configured, "merge", "--quiet", "--no-edit", "theirs"]
+        return Command(self.name, name, argv, runs, NOTHING, self.directory.with_suffix(".out"), GIT, self._prepare)
+
+    def _prepare(self) -> None:
+        git("checkout", "--quiet", "--force", "-B", "merged", "ours", directory=self.directory)
+
+
 def same_values(case: Case, kpt: Command) -> None:
     """Checks that kpt makes the same values of a package as krm-merge just did."""
     merged = case.directory / "merged"
@@ -213,6 +270,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="krm-merge-bench-") as directory:
         cold, warm = Case(TINY, Path(directory, "cold")), Case(TINY, Path(directory, "warm"), warm=True)
         middle, large = Case(MIDDLE, Path(directory, "middle")), Case(LARGE, Path(directory, "large"))
+        branches = Branches(Path(directory, "branches"))
         small, one_file = Case(SMALL, Path(directory, "small")), Case(MIDDLE, Path(directory, "file"), one_file=True)
         commands = []
         try:
@@ -229,6 +287,9 @@ def main() -> int:
                     commands.append(kpt)
                     if case.resources == SMALL:
                         same_values(case, kpt)
+            branches.make()
+            driver = f"{path} merge-driver --marker-size %L -- %O %A %B %P"
+            commands += [branches.command(PROGRAM, driver, arguments.runs), branches.command("git", "", arguments.runs)]
             runs_by_case = alternate(commands)
         except (RuntimeError, subprocess.CalledProcessError) as error:
             print(error, getattr(error, "stderr", None) or "", file=sys.stderr)
@@ -237,11 +298,14 @@ def main() -> int:
     of_middle, of_large = (runs_by_case[case.name][PROGRAM] for case in (middle, large))
     grown = growth(of_middle, of_large)
     to_kpt = {row.case: row.ratios[KPT] for row in numbers if KPT in row.ratios}
-    wall = median([run.wall_ms for run in of_middle]) / 1000
+    wall, for_git = (
+        median([run.wall_ms for run in runs]) / 1000 for runs in (of_middle, runs_by_case[branches.name][PROGRAM])
+    )
     bars = [
         *(Bar(f"update of {case.name}, wall to kpt's", to_kpt[case.name], 0.5, "x") for case in (cold, warm) if to_kpt),
         Bar(f"update of {middle.name}, wall (median)", wall, 1.5, " s"),
         Bar(f"from {MIDDLE:,} to {LARGE:,} resources, wall", grown.wall, 12, "x"),
+        Bar(f"{branches.name}, wall (median)", for_git, 3, " s"),
         Bar(f"update of {large.name}, peak", max(run.peak_mb for run in of_large), 300, " MB"),
     ]
     if arguments.json:
