@@ -20,11 +20,12 @@ __all__ = ["dispatch", "process", "read_pipeline"]
 
 API_VERSION = "fn.kpt.dev/v1alpha1"
 MERGE_PACKAGE = "MergePackage"
+TRANSFORM_RESOURCES = "TransformResources"
 # Modules by kind, each with a function of its name: only the one that runs is imported.
 KINDS = {
     MERGE_PACKAGE: "merge_package",
     "PatchResources": "patch_resources",
-    "TransformResources": "transform_resources",
+    TRANSFORM_RESOURCES: "transform_resources",
     "PlanComponentUpdates": "plan_component_updates",
 }
 CONFIG_MAP = "ConfigMap"
@@ -57,9 +58,10 @@ def _run(resource_list: ResourceList) -> None:
             path=field,
         )
         return
-    if config is None and kind != MERGE_PACKAGE:
+    if (config is None and kind != MERGE_PACKAGE) or (field == "data.function" and kind == TRANSFORM_RESOURCES):
+        problem = "is missing" if config is None else "is a ConfigMap, which has no fields for this function"
         resource_list.results.error(
-            f"functionConfig is missing; give {kind} one with --fn-config, or with configPath in the pipeline"
+            f"functionConfig {problem}; give {kind} one with --fn-config, or with configPath in the pipeline"
         )
         return
     function: Function = getattr(import_module(f"krm_merge.functions.{KINDS[kind]}"), KINDS[kind])

@@ -101,9 +101,9 @@ def _automatic(record: DecisionRecord, upstream: str, local: str) -> str:
 
 def choice_words(record: DecisionRecord, choice: Choice, labels: SideLabels) -> str:
     """A choice, as a button names it."""
-    has = _sides(record)
     if record.nature == "reference":
-        return "Put it back" if choice in has else "Accept that it is gone"
+        return "Accept that it is gone"
+    has = _sides(record)
     upstream, local = labels.upstream.lower(), labels.local.lower()
     words: dict[Choice, str] = {
         "higher": "Take the higher version",
