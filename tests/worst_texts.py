@@ -296,6 +296,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "packages.git._CONTROL": LETTERS,
     "packages.git._HELPER": (Worst("a"), Worst("a:"), Worst(":")),
     "packages.git._SCHEME": (Worst("a"), Worst("a:"), Worst("a:/")),
+    "packages.git._SHORT_COMMIT": (Worst("a"),),
     "packages.kpt._COPIES": (
         Worst("/"),
         Worst(" /"),
