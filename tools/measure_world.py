@@ -1,7 +1,7 @@
 """Lists the lines of the program that nothing real runs: what they are for, nobody asked for yet.
 
 Real are the examples of the documents, the tables of cases, merges that people made, updates of packages and vendored
-manifests, kpt's own tables and renders, the commands of people who resolve and declare, the sessions of pages, the
+manifests, kpt's own tables and renders, the commands of people who resolve, declare and report, the sessions of pages, the
 examples of every `--help`, and a fleet through a month. Tests of functions and generated input are not. Lines of blocks
 that end with an error count apart: users must see them where they err.
 
@@ -49,6 +49,7 @@ WORLD = (
     "tests/integrations",
     "tests/vendored/test_guide.py",
     "tests/cli/commands/test_declare.py",
+    "tests/cli/commands/test_merge_reports.py",
     "tests/cli/commands/test_resolve.py",
     "tests/resolve/page/test_page.py",
     "tests/fleet/test_month.py",

@@ -68,13 +68,7 @@ def _leaves(node: Node | None, path: FieldPath) -> Iterator[tuple[FieldPath, str
 _SHOWN_CHANGES = 5
 
 
-def report(
-    outcome: ResourceOutcome,
-    resource: Resource,
-    results: Results,
-    *,
-    refused: bool,
-) -> None:
+def report(outcome: ResourceOutcome, resource: Resource, results: Results, *, refused: bool) -> None:
     """Reports what became of a resource, and every decision that is worth a result; hidden values are left out."""
     # A file without resources is named by its path.
     ref = resource.ref if resource.kind else None
@@ -85,7 +79,7 @@ def report(
     for result in results_of(outcome, ref, secrecy, refused=refused):
         results.add(result)
     fate = {"added": "added, as in upstream", "deleted": "deleted, as in upstream"}.get(outcome.fate)
-    if fate and not refused and not outcome.decisions:
+    if fate and not refused and all(decision.rule == "V8" for decision in outcome.decisions):
         file, tags = outcome.member.file, {"side": "upstream"}
         results.info(f"{resource.ref}: {fate}", resource=resource.ref, file=file, rule="R2", tags=tags)
 

@@ -19,6 +19,7 @@ from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.package.document import FieldMerge, Rendered, merge_document
 from krm_merge.merge.package.resources import Folders, is_other_package, left_alone, with_attribution
 from krm_merge.merge.values.images import image_repository
+from krm_merge.merge.writing.comments import lost_comments_of
 from krm_merge.schema import KeyedList, KptfileSchema, Schema, WithListKeys, any_object_schema, is_around_local
 from krm_merge.startup import frozen, replace
 from krm_merge.text import (
@@ -275,7 +276,10 @@ class PackageMerger:
         holder = local or upstream
         assert holder is not None
         if _same(schema, original, holder):
-            return ResourceOutcome("deleted" if local is not None else "kept", original, upstream, local, [])
+            gone = ResourceOutcome("deleted" if local is not None else "kept", original, upstream, local, [])
+            # V8: the side that removed it has not seen what the other wrote.
+            gone.decisions.extend(lost_comments_of(gone, ""))
+            return gone
         policy = self.policy.of(original.identity, holder.identity)
         upstream_decides = policy.delete(()) == "upstream"
         fate: Fate = "kept"

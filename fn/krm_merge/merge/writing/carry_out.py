@@ -9,8 +9,7 @@ from functools import partial
 from krm_merge.krm import ID_ANNOTATIONS, KPTFILE, FieldPath, Resource, Results, format_path
 from krm_merge.merge.decisions.decision import Comment, Decision, Edit, Replace, ResourceOutcome, apply
 from krm_merge.merge.values.pipeline import faults
-from krm_merge.merge.writing.comments import lost_comments, with_merged_comments
-from krm_merge.schema import Secrecy
+from krm_merge.merge.writing.comments import lost_comments_of, with_merged_comments
 from krm_merge.startup import pattern
 from krm_merge.text import (
     Canonical,
@@ -172,7 +171,8 @@ def carry_out(
         # The tree may be that of the text without separators, or at another column.
         is_of_text = root is not None and source_of(root).text == text
         resource.present(text, root if is_of_text else None)
-        _report_lost_comments(outcome, text)
+        lost = lost_comments_of(outcome, text)
+        outcome.decisions.extend(decision for decision in lost if decision not in outcome.decisions)
         is_kptfile = outcome.member.identity.kind == KPTFILE
         if not resource.is_changed and not is_kptfile:
             return
@@ -216,16 +216,6 @@ def merged_text(
         # Only comments: W3 holds for these, too.
         with_comments = _without_ids(with_comments)
     return with_comments, _read(with_comments)
-
-
-def _report_lost_comments(outcome: ResourceOutcome, text: str) -> None:
-    """Adds the decisions on comments that are not in the text, once."""
-    # Without a number sign no comment can get lost.
-    if not any(source_of(root).has_number_signs for root in outcome.roots):
-        return
-    documents = {side: (member.root, document_text(member.root)) for side, member in outcome.members.items()}
-    lost = lost_comments(documents, text, outcome.decisions, Secrecy(outcome.roots))
-    outcome.decisions.extend(decision for decision in lost if decision not in outcome.decisions)
 
 
 _ID_LINES = pattern(rf"^ +(?:{'|'.join(map(re.escape, ID_ANNOTATIONS))}): (['\"]?)[0-9]+\1\n", re.MULTILINE)

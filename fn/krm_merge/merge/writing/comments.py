@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from krm_merge.krm import FieldPath, Severity
-from krm_merge.merge.decisions.decision import INPUT_SIDES, Decision, InputSide, Side
+from krm_merge.merge.decisions.decision import INPUT_SIDES, Decision, InputSide, ResourceOutcome, Side
 from krm_merge.merge.decisions.report import lost_comments_message
 from krm_merge.merge.lines.sequence import matching_blocks, stretches
 from krm_merge.merge.lines.three_way import MERGE_COMMENT, SETTER, comment_lines, comments_in
@@ -25,6 +25,7 @@ from krm_merge.text import (
     Node,
     Scalar,
     SequenceNode,
+    document_text,
     is_block_scalar,
     key_text,
     source_of,
@@ -272,6 +273,15 @@ def lost_comments(
             for path in [path for line, path in placed_comments(documents[side][0]) if line == comment][-missing:]:
                 lost.setdefault((side, (*around, *path)), []).append(comment)
     return [_decision(secrecy, side, path, comments) for (side, path), comments in lost.items()]
+
+
+def lost_comments_of(outcome: ResourceOutcome, text: str) -> list[Decision]:
+    """The same for a resource whose text this is, '' where it is removed."""
+    # Without a number sign no comment can get lost.
+    if not any(source_of(root).has_number_signs for root in outcome.roots):
+        return []
+    documents = {side: (member.root, document_text(member.root)) for side, member in outcome.members.items()}
+    return lost_comments(documents, text, outcome.decisions, Secrecy(outcome.roots))
 
 
 def _together(original: int, upstream: int, local: int) -> int:
