@@ -1,9 +1,9 @@
 """Lists the lines of the program that nothing real runs: what they are for, nobody asked for yet.
 
 Real are the examples of the documents, the tables of cases, merges that people made, updates of packages and vendored
-manifests, kpt's own tables and renders, the commands of people who resolve, declare and report, the sessions of pages, the
-examples of every `--help`, and a fleet through a month. Tests of functions and generated input are not. Lines of blocks
-that end with an error count apart: users must see them where they err.
+manifests, kpt's own tables and renders, the commands of people who resolve, declare and report, the sessions of pages,
+the examples of every `--help`, and a fleet through a month. Tests of functions and generated input are not. Lines of
+blocks that end with an error count apart: users must see them where they err.
 
 python tools/measure_world.py [TEST ...]    prints a table of the layers, and the functions with most such lines
 """
