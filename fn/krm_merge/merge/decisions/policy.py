@@ -240,7 +240,7 @@ class Policy:
 
     `resolutions` are choices on single conflicts, and come first; `identities` are the names of the resource. `marks`
     leaves what nothing decides to people, between conflict markers. `stops` says that nobody chose `on_conflict`: it is
-    `fail`, so that nothing is decided without being asked for.  `keeps_nulls`
+    `fail`, so that nothing is decided without being asked for. `keeps_nulls`
     says that a field which is null in local stays null (K1). `on_delete` is who wins where one side deleted what the
     other changed and no rule says so; None keeps local's decision, as a conflict that `on_conflict` may refuse (F5).
     """
