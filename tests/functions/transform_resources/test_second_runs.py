@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cli.commands.patch.place import CRD
 from functions.streams import DEPLOYMENT, OTHER, SERVICE, Value
 from functions.transform_resources.plugins import (
     BUILTIN,
@@ -20,20 +21,6 @@ from krm_merge.transform import Response
 
 # ---- lists of custom resources ---------------------------------------------------------------------------------------
 
-CRD = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: zones.example.com}
-spec:
-  group: example.com
-  names: {kind: Zone}
-  versions:
-  - name: v1
-    schema:
-      openAPIV3Schema:
-        properties:
-          parts: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [id], items: {type: object}}
-"""
 ZONE = """\
 apiVersion: example.com/v1
 kind: Zone
