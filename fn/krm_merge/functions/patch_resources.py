@@ -59,7 +59,6 @@ from krm_merge.patch.patches import (
     patches_of,
     path_by_keys,
     read_patches,
-    smallest_patch,
     target_of,
     with_labels,
     with_names,
@@ -427,53 +426,36 @@ _ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in r"\.^$*+?()[]{}|"})
 
 
 def patches_between(
-    before: Sequence[Resource],
-    after: Sequence[Resource],
-    definitions: Definitions,
-    results: Results,
-    type_: PatchType | None = None,
-    modes: Modes = Modes(),  # noqa: B008 - a value
+    before: Sequence[Resource], after: Sequence[Resource], definitions: Definitions, results: Results
 ) -> list[Object]:
-    """The entries of `patches` that make the resources of a package what they are in another version of it.
+    """The entries of `patches` that make resources what they are in another version of their package.
 
-    Each is the smallest patch of its resource, or that of the type; a second run of them changes nothing. Kptfiles are
-    left alone. Reports what no patch can do, as errors what differs between resources that no target tells apart.
-    `definitions` returns the CRDs of the package.
+    A second run of them changes nothing. What no patch can do is reported as an error. `definitions` returns the CRDs
+    of the package.
     """
     shapes = Shapes(definitions)
-    holders, modified = _by_identity(before), _by_identity(after)
+    modified = _by_identity(after)
     named_alike = group_by_key((item.name, without_bookkeeping(item.value)) for item in before)
     patches: list[Object] = []
-    for identity, originals in holders.items():
-        versions = modified.pop(identity, [])
+    for identity, originals in _by_identity(before).items():
+        versions = modified.get(identity, [])
         first = originals[0]
-        old, new = ([without_bookkeeping(item.value) for item in side] for side in (originals, versions))
-        if len(old) == len(new) and all(map(same, old, new)):
-            continue
-        if len(old) > 1 or len(new) > 1:
+        if len(originals) > 1 or len(versions) > 1:
             files = " and ".join(dict.fromkeys(str(item.file) for item in (*originals, *versions)))
             message = f"{first.ref} is defined several times, in {files}; no patch can tell them apart"
             results.error(message, resource=first.ref, file=first.file, rule="P9")
             continue
-        if new:
-            shape = shapes.of(first)
+        old, patch = without_bookkeeping(first.value), ParsedPatch("strategic", {PATCH: "delete"})
+        changes_kind = False
+        if versions:
+            new, shape = without_bookkeeping(versions[0].value), shapes.of(first)
+            changes_kind = old.get("apiVersion") != new.get("apiVersion")
             try:
-                patch = (
-                    smallest_patch(old[0], new[0], shape, is_known=shape.is_known, modes=modes)
-                    if type_ is None
-                    else patch_between(old[0], new[0], shape, type_, modes)
-                )
+                patch = patch_between(old, new, shape, is_known=shape.is_known)
             except PatchError as error:
                 results.error(f"{first.ref}: {error}", resource=first.ref, file=first.file)
                 continue
-            assert patch is not None
-        else:
-            patch = ParsedPatch("strategic", {PATCH: "delete"})
-        changes_kind = any(old[0].get(name) != version.get(name) for version in new for name in ("apiVersion", "kind"))
-        patches.append(_declaration(patch, old[0], named_alike[first.name], changes_kind=changes_kind))
-    for item in (item for items in modified.values() for item in items):
-        message = f"{item.ref} is new; patches add no resources, so copy {item.file}"
-        results.warning(message, resource=item.ref, file=item.file, rule="P4")
+        patches.append(_declaration(patch, old, named_alike[first.name], changes_kind=changes_kind))
     return patches
 
 
@@ -496,7 +478,7 @@ def _declaration(patch: ParsedPatch, original: Object, named_alike: Sequence[Obj
         names = TargetNames.of(original)
         fields = {"group": names.group, "kind": names.kind, "name": names.name, "namespace": names.namespace}
         declaration["target"] = {name: text.translate(_ESCAPED) or "^$" for name, text in fields.items()}
-    declaration["patch"] = yaml_of(body if patch.operations is None else [*patch.operations.operations])
+    declaration["patch"] = yaml_of(body)
     if patch.type == "merge":
         declaration["type"] = patch.type
     if changes_kind:

@@ -5,8 +5,7 @@ Source: the RFC; for three ways k8s.io/apimachinery/pkg/util/jsonmergepatch.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -105,56 +104,12 @@ def _merge(first: Object, second: Object) -> Object:
     return result
 
 
-def create_json(original: Object, modified: Object, *, repeatable: bool = False) -> list[Object]:
-    """The operations of RFC 6902 that make `modified` of `original`.
+def create_json(original: Object, modified: Object) -> list[Object]:
+    """The operations of RFC 6902 that make `modified` of `original`."""
+    import jsonpatch
 
-    Those that are `repeatable` make it of `modified`, too, as a pipeline that runs at every render needs (P6): they
-    replace a list that gets longer or shorter, and set what they remove first.
-    """
-    return list(_differences(original, modified, "", repeatable))
-
-
-def _differences(before: Value, after: Value, pointer: str, repeatable: bool) -> Iterator[Object]:
-    if same(before, after):
-        return
-    if isinstance(before, dict) and isinstance(after, dict):
-        for name in before:
-            place = f"{pointer}/{_escaped(name)}"
-            if name in after:
-                yield from _differences(before[name], after[name], place, repeatable)
-                continue
-            if repeatable:
-                yield {"op": "add", "path": place, "value": None}
-            yield {"op": "remove", "path": place}
-        for name in after:
-            if name not in before:
-                yield {"op": "add", "path": f"{pointer}/{_escaped(name)}", "value": after[name]}
-        return
-    whole: Object = {"op": "replace", "path": pointer, "value": after}
-    if isinstance(before, list) and isinstance(after, list) and (len(before) == len(after) or not repeatable):
-        parts = list(_element_differences(before, after, pointer, repeatable))
-        if len(json.dumps(parts)) < len(json.dumps([whole])):
-            yield from parts
-            return
-    yield whole
-
-
-def _element_differences(before: list[Value], after: list[Value], pointer: str, repeatable: bool) -> Iterator[Object]:
-    """The operations on a list's elements: equal ones at its ends are left alone, the others are paired in order."""
-    first, shorter = 0, min(len(before), len(after))
-    while first < shorter and same(before[first], after[first]):
-        first += 1
-    last = 0
-    while last < shorter - first and same(before[-1 - last], after[-1 - last]):
-        last += 1
-    pairs = shorter - first - last
-    for at in range(first, first + pairs):
-        yield from _differences(before[at], after[at], f"{pointer}/{at}", repeatable)
-    at = first + pairs
-    for _ in before[at : len(before) - last]:
-        yield {"op": "remove", "path": f"{pointer}/{at}"}
-    for number, value in enumerate(after[at : len(after) - last], at):
-        yield {"op": "add", "path": f"{pointer}/{number}", "value": value}
+    operations: list[Object] = jsonpatch.make_patch(original, modified).patch
+    return operations
 
 
 _ORDER = ("op", "path", "from", "value")
@@ -250,10 +205,6 @@ class JsonPatch:
         wrong = PatchError(f"operation {number + 1}, {shown_operation(ordered)}: {_in_words(error)}")
         wrong.path = field_path(operation.get("path"))
         return wrong
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
 
 
 def field_path(pointer: Value) -> FieldPath:

@@ -10,10 +10,10 @@ from typing import Literal, TypeAlias
 
 from krm_merge.krm import FieldPath, Step, Target, value_at
 from krm_merge.limits import Copies
-from krm_merge.patch.json_patch import JsonPatch, apply_merge, create_json, create_merge, without_nulls
+from krm_merge.patch.json_patch import JsonPatch, apply_merge, create_merge, without_nulls
 from krm_merge.patch.model import PatchError, Shape, text_of
 from krm_merge.patch.strategic.apply import apply
-from krm_merge.patch.strategic.create import create, create_short
+from krm_merge.patch.strategic.create import create_short
 from krm_merge.patch.strategic.elements import (
     PATCH,
     ListOrder,
@@ -152,40 +152,20 @@ def _written_directive(operations: list[Value]) -> FieldPath | None:
     return None
 
 
-def patch_between(original: Object, modified: Object, schema: Shape, type_: PatchType, modes: Modes) -> ParsedPatch:
-    """The patch of this type that makes `modified` of `original`; a second run of it changes nothing (P6).
+def patch_between(original: Object, modified: Object, schema: Shape, *, is_known: bool) -> ParsedPatch:
+    """The patch that makes `modified` of `original`; a second run of it changes nothing (P6).
 
-    Raises PatchError where none leads there.
+    It is a strategic merge patch if the schema of the type `is_known` and one leads there, else a JSON merge patch.
+    Raises PatchError where neither leads there.
     """
-    if type_ == "json":
-        return ParsedPatch(type_, {}, JsonPatch([*create_json(original, modified, repeatable=True)]))
-    if type_ == "merge":
-        patch = ParsedPatch(type_, create_merge(original, modified))
-    elif modes.list_order == "document":
-        patch = ParsedPatch(type_, create_short(original, modified, schema, merge_keys=modes.merge_keys))
-    else:
-        body = create(original, modified, schema, list_order=modes.list_order, merge_keys=modes.merge_keys)
-        patch = ParsedPatch(type_, body)
-    if any(not same(patch.apply(before, schema, modes), modified) for before in (original, modified)):
-        raise PatchError(f"no {type_} patch leads there: it cannot set a field to null; make one of the type json")
-    return patch
-
-
-def smallest_patch(
-    original: Object, modified: Object, schema: Shape, *, is_known: bool, modes: Modes
-) -> ParsedPatch | None:
-    """The patch that makes `modified` of `original`; a second run of it changes nothing. None where they are equal.
-
-    It is a strategic merge patch if the schema of the type `is_known`, else a JSON merge patch, and a JSON patch
-    where no other leads there.
-    """
-    if same(original, modified):
-        return None
-    types: tuple[PatchType, ...] = ("strategic", "merge") if is_known else ("merge",)
-    for type_ in types:
+    patches = [ParsedPatch("merge", create_merge(original, modified))]
+    if is_known:
         with suppress(PatchError):
-            return patch_between(original, modified, schema, type_, modes)
-    return patch_between(original, modified, schema, "json", modes)
+            patches.insert(0, ParsedPatch("strategic", create_short(original, modified, schema)))
+    for patch in patches:
+        if all(same(patch.apply(before, schema, Modes()), modified) for before in (original, modified)):
+            return patch
+    raise PatchError("no patch sets a field to null; remove the field, or declare other resources with --resource")
 
 
 def with_names(patch: Object, document: Object) -> Object:

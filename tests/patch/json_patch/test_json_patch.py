@@ -11,6 +11,7 @@ from krm_merge.patch import JsonPatch, PatchError
 from krm_merge.patch.json_patch import create_json, field_path
 from krm_merge.patch.patches import read_patches
 from krm_merge.safe_text import LONGEST_QUOTE
+from krm_merge.text import same
 from krm_merge.text.reading.reader import MAX_DEPTH
 
 COPY = {"op": "copy", "from": "/a", "path": "/b"}
@@ -73,53 +74,21 @@ def test_of_several_documents_the_wrong_one_is_named() -> None:
     assert not str(raised.value).startswith("document")
 
 
-LONG = {"text": "x" * 40}
-
-
 @pytest.mark.parametrize(
-    ("before", "after", "operations"),
+    ("before", "after"),
     [
-        ({"b": 1}, "b", [("replace", "/a", "b")]),
-        ("b", {"b": 1}, [("replace", "/a", {"b": 1})]),
-        ({"0": 1}, ["0"], [("replace", "/a", ["0"])]),
-        (["0"], {"0": 1}, [("replace", "/a", {"0": 1})]),
-        (
-            {"b": 1, "c": 2},
-            {"c": 3, "d/e~": None},
-            [("remove", "/a/b"), ("replace", "/a/c", 3), ("add", "/a/d~1e~0", None)],
-        ),
-        (1, True, [("replace", "/a", True)]),
-        ([LONG, 1, LONG], [LONG, 2, LONG], [("replace", "/a/1", 2)]),
-        ([LONG, 1, 2, LONG], [LONG, LONG], [("remove", "/a/1"), ("remove", "/a/1")]),
-        ([LONG, LONG], [LONG, 1, 2, LONG], [("add", "/a/1", 1), ("add", "/a/2", 2)]),
-        ([LONG, LONG], [LONG], [("remove", "/a/1")]),
-        # Where it takes fewer words, the list as a whole.
-        ([1, 2, 3], [4, 5, 6], [("replace", "/a", [4, 5, 6])]),
-        ([1], [1], []),
+        ({"b": 1}, "b"),
+        ({"0": 1}, ["0"]),
+        ({"b": 1, "c": 2}, {"c": 3, "d/e~": None}),
+        (1, True),
+        ([{"c": 1}, 2, 3], [3, {"c": 1}, {"c": 2}]),
+        ([1], [1]),
     ],
 )
-def test_the_operations_that_make_one_value_of_another(
-    before: Any, after: Any, operations: list[tuple[Any, ...]]
-) -> None:
+def test_the_operations_that_make_one_value_of_another(before: Any, after: Any) -> None:
     patch: Any = create_json({"a": before}, {"a": after})
-    names = ("op", "path", "value")
-    assert patch == [dict(zip(names, operation, strict=False)) for operation in operations]
-    assert apply({"a": before}, *patch) == {"a": after}
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "operations"),
-    [
-        ([LONG, LONG], [LONG], [{"op": "replace", "path": "/a", "value": [LONG]}]),
-        ([LONG, 1, LONG], [LONG, 2, LONG], [{"op": "replace", "path": "/a/1", "value": 2}]),
-        ({"b": 1}, {}, [{"op": "add", "path": "/a/b", "value": None}, {"op": "remove", "path": "/a/b"}]),
-    ],
-)
-def test_operations_that_are_made_again_change_nothing(before: Any, after: Any, operations: list[Any]) -> None:
-    """P6: a pipeline runs at every render."""
-    patch = create_json({"a": before}, {"a": after}, repeatable=True)
-    assert patch == operations
-    assert apply({"a": after}, *patch) == {"a": after}
+    assert same(apply({"a": before}, *patch), {"a": after})
+    assert bool(patch) == (not same(before, after))
 
 
 @pytest.mark.parametrize(

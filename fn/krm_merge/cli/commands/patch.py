@@ -13,28 +13,24 @@ from krm_merge.cli.documents import (
     Documents,
     EditOptions,
     configure,
-    documents_of,
     edit_directory,
     edit_options,
-    items_of,
 )
 from krm_merge.cli.options import options_as, output, quiet
 from krm_merge.cli.output import STDIN, STDOUT, show_diff, show_results, write_result
 from krm_merge.cli.sides import name_of_input, read_input
-from krm_merge.functions.edit_items import Shapes, definitions_of
+from krm_merge.functions.edit_items import Shapes
 from krm_merge.functions.patch_resources import (
     THE_NAME,
     Jobs,
     PatchJob,
     apply_jobs,
-    patch_document,
-    patches_between,
     read_jobs,
     report_jobs,
 )
 from krm_merge.krm import Resource, ResourceList, Results, Severity, Target
 from krm_merge.merge import CRD
-from krm_merge.packages import Directory, File, PackageError, RefusedError
+from krm_merge.packages import File, PackageError, RefusedError
 from krm_merge.patch import (
     ListOrder,
     MergeKeys,
@@ -218,8 +214,7 @@ def _jobs(place: Path, options: ApplyOptions, results: Results) -> list[PatchJob
     "--type",
     "type_",
     type=click.Choice(["strategic", "merge", "json"]),
-    help="A strategic merge patch (the default for an object), a JSON merge patch (RFC 7386), or a JSON patch (RFC "
-    "6902). By default, for directories, the smallest for each object.",
+    help="A strategic merge patch (the default), a JSON merge patch (RFC 7386), or a JSON patch (RFC 6902).",
 )
 @_list_order
 @_merge_keys
@@ -234,8 +229,7 @@ def create_command(
 ) -> None:
     """Print the patch that turns the object in OLD into the one in NEW. One of the files may be - for stdin.
 
-    The patch names its object, unless it changes a name. Two directories give a PatchResources with a patch for each
-    resource that differs, for `krm-merge patch run` and for pipelines.
+    The patch names its object, unless it changes a name. `krm-merge declare` makes patches of all edits of a package.
 
     CustomResourceDefinitions in either file define how their lists merge. Applying the patch needs them too.
 
@@ -245,9 +239,8 @@ def create_command(
     Example:  krm-merge patch create v1/deployment.yaml v2/deployment.yaml
     """
     places = [place for place in (old, new, live) if place is not None]
-    if any(place.is_dir() for place in places):
-        _create_document(old, new, live, type_, Modes(list_order, merge_keys))
-        return
+    if (directory := next((place for place in places if place.is_dir()), None)) is not None:
+        raise PackageError(f"{directory} is a directory; the edits of a package become patches with krm-merge declare")
     if live is not None and type_ == "json":
         raise click.UsageError("--live makes patches of the types strategic and merge only")
     if places.count(STDIN) > 1:
@@ -286,20 +279,6 @@ def create_command(
     except PatchError as error:
         raise RefusedError(f"{name_of_input(live or new)}: {error}") from None
     click.echo(yaml_of(with_names(patch, objects[live or old])), nl=False)
-
-
-def _create_document(old: Path, new: Path, live: Path | None, type_: PatchType | None, modes: Modes) -> None:
-    """Prints the patches that make the resources of one directory those of another."""
-    if live is not None or not (old.is_dir() and new.is_dir()):
-        raise click.UsageError("give two files or two directories; --live is for files")
-    results = Results()
-    before, after = (documents_of(directory, Directory(directory)) for directory in (old, new))
-    items = items_of(before)
-    patches = patches_between(items, items_of(after), definitions_of(items), results, type_, modes)
-    show_results(results, quiet=False)
-    if results.errors:
-        sys.exit(1)
-    click.echo(yaml_of(patch_document(patches)), nl=False)
 
 
 def _object(place: Path) -> tuple[Object, list[MappingNode]]:

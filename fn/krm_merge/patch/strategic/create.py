@@ -46,21 +46,21 @@ def create(
     return patch
 
 
-def create_short(original: Object, modified: Object, schema: Shape, *, merge_keys: MergeKeys = "multi") -> Object:
+def create_short(original: Object, modified: Object, schema: Shape) -> Object:
     """The patch of `create` in the order `document`, without the orders that the patch's own lists imply (P2).
 
     Raises PatchError.
     """
-    patch = create(original, modified, schema, merge_keys=merge_keys)
+    patch = create(original, modified, schema)
     orders = list(_orders(patch))
     without = [(holder, name, holder.pop(name)) for holder, name in orders]
-    if same(apply(original, patch, schema, merge_keys=merge_keys), modified):
+    if same(apply(original, patch, schema), modified):
         return patch
     for holder, name, order in without:
         holder[name] = order
     for holder, name, order in without:
         del holder[name]
-        if not same(apply(original, patch, schema, merge_keys=merge_keys), modified):
+        if not same(apply(original, patch, schema), modified):
             holder[name] = order
     return patch
 

@@ -298,6 +298,7 @@ def test_files_that_are_none(place: Place, arguments: tuple[str, ...]) -> None:
     _, err = place.run("apply", *arguments, code=3)
     assert err.startswith("error ")
     assert next(name for name in arguments if name in ("none.yaml", ".")) in err
+    assert "krm-merge declare" in place.run("create", "web.yaml", ".", code=3)[1]
 
 
 def test_bytes_that_are_no_text(place: Place) -> None:
@@ -321,8 +322,6 @@ def test_bytes_that_are_no_text(place: Place) -> None:
         ("create", "-", "-"),
         ("create", "web.yaml"),
         ("create", "web.yaml", "web.yaml", "--type", "json", "--live", "web.yaml"),
-        ("create", "web.yaml", "."),
-        ("create", ".", ".", "--live", "web.yaml"),
         ("run", "."),
         ("make", "web.yaml"),
     ],
