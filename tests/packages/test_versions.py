@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.packages.kptfile import is_version, newer_versions, same_major
+from krm_merge.packages.kptfile import is_version, newer_versions
 
 TAGS = [
     "v1.9.0",
@@ -51,11 +51,6 @@ TAGS = [
 )
 def test_newer_versions(ref: str, directory: str, newer: list[str]) -> None:
     assert newer_versions(ref, directory, TAGS) == newer
-
-
-def test_versions_with_the_same_first_number() -> None:
-    assert same_major("v1.9.0", ["v1.10.0", "v2.0.0"]) == ["v1.10.0"]
-    assert same_major("web/v0.8.0", ["web/v0.9.0", "web/v1.0.0"]) == ["web/v0.9.0"]
 
 
 @pytest.mark.parametrize(

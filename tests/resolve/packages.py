@@ -152,4 +152,4 @@ def fork(folder: Path) -> Task:
     )
     sides = MergeSides(original, theirs, Directory(folder / "web"))
     choices = MergeChoices(None, False, RulesFile(()), package=find_policy(sides.local))
-    return Task("web", sides, choices, history=line_history(folder / "web", versions=False))
+    return Task("web", sides, choices, history=line_history(folder / "web"))

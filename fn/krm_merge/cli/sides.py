@@ -25,7 +25,6 @@ from krm_merge.packages import (
     PackageError,
     RefusedError,
     Tree,
-    Upstream,
     as_fetched,
     path_of,
     read_file,
@@ -92,6 +91,38 @@ def _refuse_partial(original: Tree, upstream: Tree, stream: bytes, before: bytes
     raise RefusedError(f"{problem}; check that it is complete, or use --allow-partial; nothing was written")
 
 
+class FollowingPackage:
+    """A package that follows an upstream in git, and the versions of that."""
+
+    def __init__(self, files: Tree, place: Path) -> None:
+        """Reads the Kptfile. Raises PackageError where that names no upstream."""
+        if KPTFILE not in files:
+            raise PackageError(f"{place} has no Kptfile; name the directory of a package")
+        self._file = place / KPTFILE
+        kptfile = KptfileText(files[KPTFILE].data, str(self._file))
+        if kptfile.upstream is None:
+            raise PackageError(f"{self._file} has no upstream in git; packages that `kpt pkg get` fetched have one")
+        self.upstream, self._lock, self._repositories = kptfile.upstream, kptfile.lock, GitRepositories()
+
+    @property
+    def lock(self) -> Lock:
+        """The version that was fetched. Raises PackageError where the Kptfile names none."""
+        if self._lock is None:
+            raise PackageError(f"{self._file} has no upstreamLock, which names the version that was fetched")
+        return self._lock
+
+    def fetched(self) -> Tree:
+        """The files as they were fetched. Raises PackageError."""
+        return self._repositories.tree(self.lock.repository, self.lock.directory, self.lock.commit)
+
+    def at(self, ref: str) -> tuple[Tree, Lock]:
+        """The files at another version, and which one that is. Raises PackageError."""
+        repository, directory = self.upstream.repository, self.upstream.directory
+        version = self._repositories.resolve(repository, directory, ref)
+        files = self._repositories.tree(repository, directory, version.commit)
+        return files, Lock(repository, directory, version.ref, version.commit)
+
+
 def read_package_versions(package: str) -> tuple[Tree, Tree, tuple[str, str]]:
     """Two versions of a package `PKG[@REF]`, and their names: as fetched and as it is here, or as fetched and at REF.
 
@@ -99,27 +130,11 @@ def read_package_versions(package: str) -> tuple[Tree, Tree, tuple[str, str]]:
     """
     place, ref = named_package(package)
     local = package_to_look_at(place)
-    upstream, lock = upstream_and_lock(local, place)
-    if lock is None:
-        raise PackageError(f"{place / KPTFILE} has no upstreamLock, which names the version that was fetched")
-    repositories = GitRepositories()
-    original = repositories.tree(lock.repository, lock.directory, lock.commit)
-    name = f"{place}@{lock.ref}"
-    if not ref:
-        return as_fetched(original, local), without_own_packages(original, local), (name, str(place))
-    version = repositories.resolve(upstream.repository, upstream.directory, ref)
-    after = repositories.tree(upstream.repository, upstream.directory, version.commit)
-    return original, after, (name, package)
-
-
-def upstream_and_lock(package: Tree, place: Path) -> tuple[Upstream, Lock | None]:
-    """What a package follows, and which version its files come from. Raises PackageError."""
-    if KPTFILE not in package:
-        raise PackageError(f"{place} has no Kptfile; name the directory of a package")
-    kptfile = KptfileText(package[KPTFILE].data, str(place / KPTFILE))
-    if kptfile.upstream is None:
-        raise PackageError(f"{kptfile.file} has no upstream in git; packages that `kpt pkg get` fetched have one")
-    return kptfile.upstream, kptfile.lock
+    following = FollowingPackage(local, place)
+    original, name = following.fetched(), f"{place}@{following.lock.ref}"
+    if ref:
+        return original, following.at(ref)[0], (name, package)
+    return as_fetched(original, local), without_own_packages(original, local), (name, str(place))
 
 
 def record_upstream(sides: MergeSides, source: ManifestSource, *, is_requested: bool) -> Changes:

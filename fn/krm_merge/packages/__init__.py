@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from krm_merge.packages.kptfile import merge_function_config as merge_function_config
     from krm_merge.packages.kptfile import merge_records as merge_records
     from krm_merge.packages.kptfile import remove_function as remove_function
-    from krm_merge.packages.kptfile import same_major as same_major
     from krm_merge.packages.kptfile import upstream_in as upstream_in
     from krm_merge.packages.merge.moved import follow as follow
     from krm_merge.packages.merge.other_files import MARKER_SIZE as MARKER_SIZE
@@ -105,7 +104,7 @@ __getattr__, __dir__ = lazy_interface(
         "kpt": "has_image updated_by_kpt",
         "kptfile": "CONDITION CONFIG_FILE DeclaredMerge KptfileText Lock STRATEGIES Upstream add_function "
         "config_digest config_path_in declared_merges follow_version is_version merge_function_config merge_records "
-        "remove_function same_major upstream_in",
+        "remove_function upstream_in",
         "merge.moved": "follow",
         "merge.other_files": "MARKER_SIZE lines_of_conflicts marked_changes",
         "merge.side": "CommonTree KRMIGNORE PackageVersion as_fetched broken_files config_paths path_of",

@@ -198,16 +198,6 @@ def is_version(ref: str) -> bool:
     return _Release.of(ref) is not None
 
 
-def same_major(ref: str, versions: Iterable[str]) -> list[str]:
-    """Those of the versions whose first number is the ref's."""
-    return [version for version in versions if _major(version) == _major(ref)]
-
-
-def _major(ref: str) -> int | None:
-    release = _Release.of(ref)
-    return release.order[0][0] if release else None
-
-
 class _Release(NamedTuple):
     """What a tag is a version of ('' for the repository), where in the tag the version starts, and its order."""
 
@@ -291,7 +281,7 @@ def declared_merges(package: Tree) -> list[DeclaredMerge]:
 
 
 def merge_function_config(
-    original: Tree, upstream: Tree, choices: dict[str, str], results: Results, lock: Lock | None = None
+    original: Tree, upstream: Tree, choices: dict[str, str], results: Results, lock: Lock
 ) -> bytes:
     """The functionConfig as text; `choices` are its further fields, `lock` is where upstream is.
 
@@ -303,11 +293,10 @@ def merge_function_config(
         # kpt must not apply it to a cluster.
         "metadata": {"name": "merge", "annotations": {"config.kubernetes.io/local-config": "true"}},
         **choices,
+        "upstreamLock": _lock_value(lock),
+        "original": _config_text(original, "original", results),
+        "upstream": _config_text(upstream, "upstream", results),
     }
-    if lock is not None:
-        fields["upstreamLock"] = _lock_value(lock)
-    fields["original"] = _config_text(original, "original", results)
-    fields["upstream"] = _config_text(upstream, "upstream", results)
     return written(from_value(fields)).encode()
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from krm_merge.usecases.provenance import FieldOrigin as FieldOrigin
     from krm_merge.usecases.provenance import LineCommit as LineCommit
     from krm_merge.usecases.provenance import LineHistory as LineHistory
+    from krm_merge.usecases.provenance import RenderedPackage as RenderedPackage
     from krm_merge.usecases.provenance import ValueSource as ValueSource
     from krm_merge.usecases.provenance import field_origins as field_origins
     from krm_merge.usecases.provenance import line_history as line_history
@@ -41,6 +42,7 @@ __getattr__, __dir__ = lazy_interface(
         "declaring": "DeclaredEdits declare undeclare",
         "merging": "GitMerge MergeChoices MergeSides Mergeable MergedPackage OnConflictOrMarkers Outcome PackageUpdate "
         "merge_for_git merge_packages merge_sides settled_by",
-        "provenance": "FieldOrigin LineCommit LineHistory ValueSource field_origins line_history local_commit",
+        "provenance": "FieldOrigin LineCommit LineHistory RenderedPackage ValueSource field_origins line_history "
+        "local_commit",
     },
 )

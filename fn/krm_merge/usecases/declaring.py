@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from posixpath import dirname, join, normpath
 
-from krm_merge.functions import read_pipeline
-from krm_merge.functions.edit_items import bookkeeping_of, with_annotations, without_bookkeeping
+from krm_merge.functions.edit_items import bookkeeping_of, with_annotations
 from krm_merge.functions.patch_resources import patch_document, patches_between
 from krm_merge.krm import KPTFILE, Identity, Resource, Results, identity_of
 from krm_merge.merge import (
@@ -31,7 +30,6 @@ from krm_merge.packages import (
     Changes,
     File,
     PackageError,
-    PackageVersion,
     Tree,
     add_function,
     config_paths,
@@ -47,6 +45,7 @@ from krm_merge.text import (
     same,
     yaml_of,
 )
+from krm_merge.usecases.provenance import RenderedPackage
 
 _PACKAGE_CONTEXT = "kptfile.kpt.dev"
 """The name of the ConfigMap in which kpt tells functions about the package."""
@@ -71,24 +70,6 @@ class _Edited:
     after: Object
 
 
-class _Package:
-    """A version of a package with what its own functions make of its resources."""
-
-    def __init__(self, name: str, tree: Tree) -> None:
-        version = PackageVersion(name, tree)
-        self.tree = tree
-        self.kptfiles = version.kptfiles()
-        self.documents = version.resources(Folders((), Policy()))
-        self.texts = version.documents
-        self.pipeline = read_pipeline(self.kptfiles, self.documents)
-        self.members = [member for document in self.documents if (member := document.member()) is not None]
-
-    def rendered(self, member: Member, local: Member | None) -> Object:
-        """The value of a resource after the functions, as they wrote local's; empty where one removes it."""
-        value = None if self.pipeline is None else self.pipeline.rendered(member, local)
-        return without_bookkeeping(member.value if value is None else value)
-
-
 def declare(
     local: Tree,
     original: Tree,
@@ -101,7 +82,7 @@ def declare(
     The resources have upstream's text then, but for comments of local. What no patch can say stays an edit, with a
     warning. Raises PackageError where the package would not render to what it is.
     """
-    ours, theirs = _Package("local", local), _Package("original", original)
+    ours, theirs = RenderedPackage("local", local), RenderedPackage("original", original)
     results = Results()
     edited = [edit for edit in _edits(ours, theirs, results) if is_chosen(edit.original.identity)]
     patches = patches_between(
@@ -119,7 +100,7 @@ def declare(
             message = f"{_name(member)}: {', '.join(lost)} has no place among upstream's values; write it in {path}"
             results.warning(message, file=member.place, rule="V8")
     changes = {**_with_documents(ours, returned, original), **_declared(local, path, config, program)}
-    declared = _Package("declared", Changed(local, changes))
+    declared = RenderedPackage("declared", Changed(local, changes))
     expected = {edit.local: edit.after for edit in edited if edit.local is not None}
     _prove(ours, declared, expected, path)
     for edit in edited:
@@ -130,11 +111,11 @@ def declare(
 
 def undeclare(local: Tree, path: str) -> DeclaredEdits:
     """Makes edits of the files again what the PatchResources at a path declares. Raises PackageError."""
-    ours = _Package("local", local)
+    ours = RenderedPackage("local", local)
     if _declared_config(ours, path) is None:
         raise PackageError(f"{path}: no readable PatchResources; give the file of a declaration with --patch")
     changes = remove_function(local, path)
-    plain = _Package("plain", Changed(local, changes))
+    plain = RenderedPackage("plain", Changed(local, changes))
     texts: dict[Member, str | None] = {}
     for member in ours.members:
         before, after = plain.rendered(member, member), ours.rendered(member, member)
@@ -145,7 +126,7 @@ def undeclare(local: Tree, path: str) -> DeclaredEdits:
                 _changed_text(member, carried_change(member.value, before, after, schema)) if after else None
             )
     changes = {**_with_documents(ours, texts, {}), **changes}
-    _prove(ours, _Package("edited", Changed(local, changes)), {}, path)
+    _prove(ours, RenderedPackage("edited", Changed(local, changes)), {}, path)
     return DeclaredEdits(changes, [_name(member) for member in texts])
 
 
@@ -157,7 +138,7 @@ def _changed_text(member: Member, value: Object) -> str:
     return resource.text()
 
 
-def _edits(ours: _Package, theirs: _Package, results: Results) -> Iterator[_Edited]:
+def _edits(ours: RenderedPackage, theirs: RenderedPackage, results: Results) -> Iterator[_Edited]:
     """What local changed in resources of upstream, and of which a patch can say it; reports the rest."""
     configs = {
         normpath(join(dirname(file), path))
@@ -206,7 +187,9 @@ def _returned(original: Member, local: Member) -> str:
     return _changed_text(local, with_annotations(original.value, notes) if notes else original.value)
 
 
-def _with_documents(package: _Package, texts: Mapping[Member, str | None], original: Tree) -> dict[str, File | None]:
+def _with_documents(
+    package: RenderedPackage, texts: Mapping[Member, str | None], original: Tree
+) -> dict[str, File | None]:
     """The files with other texts for some of their resources, without those that have none."""
     by_place: dict[str, dict[int, str | None]] = {}
     for member, text in texts.items():
@@ -223,7 +206,7 @@ def _with_documents(package: _Package, texts: Mapping[Member, str | None], origi
     return changes
 
 
-def _declared_config(package: _Package, path: str) -> Member | None:
+def _declared_config(package: RenderedPackage, path: str) -> Member | None:
     """The functionConfig at a path, None where the package has no such file. Raises PackageError for another file."""
     if path not in package.tree:
         return None
@@ -233,7 +216,7 @@ def _declared_config(package: _Package, path: str) -> Member | None:
     return members[0]
 
 
-def _with_patches(package: _Package, path: str, patches: Sequence[Value]) -> bytes:
+def _with_patches(package: RenderedPackage, path: str, patches: Sequence[Value]) -> bytes:
     """The text of a PatchResources with these patches behind those that it has."""
     config = _declared_config(package, path)
     if config is None:
@@ -251,7 +234,7 @@ def _declared(local: Tree, path: str, config: bytes, program: Mapping[str, str])
     return add_function(local, config, program, path, comes_last=True)
 
 
-def _prove(before: _Package, after: _Package, expected: Mapping[Member, Object], path: str) -> None:
+def _prove(before: RenderedPackage, after: RenderedPackage, expected: Mapping[Member, Object], path: str) -> None:
     """Raises PackageError where a resource would not render to what it is now, or to what is expected of it."""
     by_place = {(member.place, member.index): member for member in after.members}
     for member in before.members:

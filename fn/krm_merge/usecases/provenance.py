@@ -18,8 +18,9 @@ from typing import Literal, TypeAlias
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.functions import read_pipeline
+from krm_merge.functions.edit_items import without_bookkeeping
 from krm_merge.git.program import GitError, WorkingTree
-from krm_merge.krm import KPTFILE, FieldPath, Resource, Step, format_path
+from krm_merge.krm import FieldPath, Resource, Step, format_path
 from krm_merge.merge import (
     Folders,
     Member,
@@ -32,7 +33,7 @@ from krm_merge.merge import (
     same,
     with_attribution,
 )
-from krm_merge.packages import KptfileText, PackageError, PackageVersion, Tree
+from krm_merge.packages import PackageError, PackageVersion, Tree
 from krm_merge.policy import PackagePolicy, find_policy
 from krm_merge.safe_text import REDACTED
 from krm_merge.schema import Schema, Secrecy, is_bookkeeping
@@ -40,6 +41,7 @@ from krm_merge.startup import replace
 from krm_merge.text import (
     MappingNode,
     Node,
+    Object,
     SequenceNode,
     Value,
     from_value,
@@ -54,24 +56,20 @@ ValueSource: TypeAlias = Literal["upstream", "local", "function", "choice"]
 
 @dataclass(frozen=True, slots=True)
 class LineCommit:
-    """A commit that wrote lines of a package; `time` is in seconds since 1970.
-
-    `version` is the version of upstream that the package had with it, '' where it followed none.
-    """
+    """A commit that wrote lines of a package; `time` is in seconds since 1970."""
 
     id: str
     author: str
     time: int
     subject: str
-    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldOrigin:
     """A field of a resource, and the source of its value.
 
-    `by` is the name of the function, or the file of the choice; `commit` wrote the line, None where it is not
-    committed.
+    `by` is the name of the function, or the file of the choice; `commit` wrote the line, None where it is upstream's,
+    or not committed.
     """
 
     file: str
@@ -91,28 +89,39 @@ LineHistory: TypeAlias = Callable[[str], Sequence[LineCommit | None]]
 """The commit of each line of a file of a package; None for lines that are not committed."""
 
 
+class RenderedPackage:
+    """A version of a package with the known functions of its pipelines; reads all of its resources."""
+
+    def __init__(self, name: str, tree: Tree) -> None:
+        """Takes the files; `name` is original, upstream or local."""
+        version = PackageVersion(name, tree)
+        self.tree = tree
+        self.kptfiles = version.kptfiles()
+        self.documents = version.resources(Folders((), Policy()))
+        self.texts = version.documents
+        self.pipeline = read_pipeline(self.kptfiles, self.documents)
+        self.members = [member for document in self.documents if (member := document.member()) is not None]
+        self.unreadable = version.unreadable
+
+    def rendered(self, member: Member, local: Member | None) -> Object:
+        """The value of a resource after the functions, as they wrote local's; empty where one removes it."""
+        value = None if self.pipeline is None else self.pipeline.rendered(member, local)
+        return without_bookkeeping(member.value if value is None else value)
+
+
 def field_origins(
-    local: PackageVersion,
-    original: Tree,
-    history: LineHistory,
-    is_asked: Callable[[str], bool],
-    *,
-    dates_upstream: bool = True,
+    local: RenderedPackage, original: Tree, history: LineHistory, is_asked: Callable[[str], bool]
 ) -> Iterator[FieldOrigin]:
     """The origin of every field of the resources in the files that are asked for, in the order of the files.
 
-    `original` is the version of upstream that the package was merged with last, empty where it follows none. Without
-    `dates_upstream`, what is upstream's has no commit, and git is asked for the other files only.
+    `original` is the version of upstream that the package was merged with last, empty where it follows none.
     """
-    kptfiles = local.kptfiles()
-    folders = Folders((), Policy())
-    here, there = local.resources(folders), PackageVersion("original", original).resources(folders)
-    pipeline, policy = read_pipeline(kptfiles, here), find_policy(local.tree)
-    schemas = Schemas(lambda: definitions_in(here))
-    before, now = ([member for d in documents if (member := d.member()) is not None] for documents in (there, here))
-    matched = match_resources(before, before, now, folders, pipeline)
+    pipeline, policy = local.pipeline, find_policy(local.tree)
+    schemas = Schemas(lambda: definitions_in(local.documents))
+    before = RenderedPackage("original", original).members
+    matched = match_resources(before, before, local.members, Folders((), Policy()), pipeline)
     upstream_of = {member: upstream for upstream, _, member in matched.triples}
-    for member in now:
+    for member in local.members:
         if not is_asked(member.place):
             continue
         # R6: what kpt notes is nobody's change.
@@ -122,9 +131,9 @@ def field_origins(
             # The render reports what fails.
             with suppress(KrmMergeError, ValueError):
                 versions += [(name, from_value(value)) for name, value in pipeline.steps(upstream, member)]
-        first_line = sum(document.count(b"\n") for document in local.documents[member.place][: member.index])
+        first_line = sum(document.count(b"\n") for document in local.texts[member.place][: member.index])
         lines = _Lines(partial(history, member.place), first_line)
-        fields = _Fields(member, schemas.of(member), policy, lines, dates_upstream=dates_upstream)
+        fields = _Fields(member, schemas.of(member), policy, lines)
         yield from fields.below(member.root, versions, ())
 
 
@@ -141,7 +150,7 @@ def local_commit(
         place = join(decided.folder, member.place)
         documents = split_documents(local[place].data, place) if place in local else []
         lines = _Lines(partial(history, place), sum(document.count(b"\n") for document in documents[: member.index]))
-        fields = _Fields(member, Schemas(lambda: ()).of(member), policy, lines, dates_upstream=False)
+        fields = _Fields(member, Schemas(lambda: ()).of(member), policy, lines)
         before = None if outcome.original is None else node_at(outcome.original.root, path)
         before = None if before is None else resolved(before)
         return _newest([o.commit for o in fields.below(resolved(node), [("", before)], path) if o.source != "upstream"])
@@ -187,14 +196,11 @@ class _Lines:
 class _Fields:
     """The fields of one resource, beside what upstream has there and what each function makes of it."""
 
-    def __init__(
-        self, member: Member, schema: Schema, policy: PackagePolicy, lines: _Lines, *, dates_upstream: bool
-    ) -> None:
+    def __init__(self, member: Member, schema: Schema, policy: PackagePolicy, lines: _Lines) -> None:
         self._member = member
         self._schema = schema
         self._policy = policy
         self._lines = lines
-        self._dates_upstream = dates_upstream
         self._resource = str(Resource.from_tree(member.root).ref)
         self._secrecy = Secrecy((member.root,))
 
@@ -215,7 +221,7 @@ class _Fields:
                 yield from self.below(item, inside, (*path, step))
         else:
             source, by = self._source(node, versions, path)
-            commit = self._lines.commit(node) if self._dates_upstream or source != "upstream" else None
+            commit = self._lines.commit(node) if source != "upstream" else None
             value = to_value(node)
             if self._secrecy.hides(path, (node,)):
                 # M6: who set a password may have written it into the subject, too.
@@ -256,28 +262,16 @@ def _key(item: Node, keys: Sequence[str]) -> tuple[str, ...] | None:
     return tuple(texts) if keys and len(texts) == len(keys) else None
 
 
-def line_history(package: Path, *, versions: bool = True) -> LineHistory:
+def line_history(package: Path) -> LineHistory:
     """The history of a package's files from git; of files outside of a repository no line is committed.
 
-    Every file is asked about once, from whatever thread. Without `versions`, commits have no version of upstream: that
-    takes a question about each commit. Raises PackageError.
+    Every file is asked about once, from whatever thread. Raises PackageError.
     """
     try:
         working_tree = WorkingTree.around(package)
     except GitError as error:
         raise PackageError(f"{package}: {error}") from None
     folder = "" if working_tree is None else package.resolve().relative_to(working_tree.top).as_posix()
-
-    @cache
-    def version(commit: str) -> str:
-        if working_tree is None or not versions:
-            return ""
-        try:
-            kptfile = working_tree.output(["show", f"{commit}:{join(folder, KPTFILE).removeprefix('./')}"])
-            lock = KptfileText(kptfile, KPTFILE).lock
-        except (GitError, PackageError):
-            return ""
-        return "" if lock is None else lock.ref
 
     @cache
     def commits(path: str) -> list[LineCommit | None]:
@@ -289,7 +283,7 @@ def line_history(package: Path, *, versions: bool = True) -> LineHistory:
         except GitError:
             # It is not committed.
             return []
-        return _read_blame(answer.decode("utf-8", "replace"), version)
+        return _read_blame(answer.decode("utf-8", "replace"))
 
     lock = Lock()
 
@@ -300,7 +294,7 @@ def line_history(package: Path, *, versions: bool = True) -> LineHistory:
     return of_file
 
 
-def _read_blame(answer: str, version: Callable[[str], str]) -> list[LineCommit | None]:
+def _read_blame(answer: str) -> list[LineCommit | None]:
     """The commit of each line; git describes a commit where it names it first."""
     commits: dict[str, LineCommit | None] = {}
     lines: list[LineCommit | None] = []
@@ -311,7 +305,7 @@ def _read_blame(answer: str, version: Callable[[str], str]) -> list[LineCommit |
         elif line.startswith("\t"):
             if name not in commits:
                 # Of lines that are not committed, the name is of zeros.
-                commits[name] = _commit(name, about, version) if name.strip("0") else None
+                commits[name] = _commit(name, about) if name.strip("0") else None
             lines.append(commits[name])
             name = ""
         else:
@@ -320,7 +314,5 @@ def _read_blame(answer: str, version: Callable[[str], str]) -> list[LineCommit |
     return lines
 
 
-def _commit(name: str, about: dict[str, str], version: Callable[[str], str]) -> LineCommit:
-    return LineCommit(
-        name, about.get("author", ""), int(about.get("author-time", 0)), about.get("summary", ""), version(name)
-    )
+def _commit(name: str, about: dict[str, str]) -> LineCommit:
+    return LineCommit(name, about.get("author", ""), int(about.get("author-time", 0)), about.get("summary", ""))

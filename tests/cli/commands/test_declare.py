@@ -102,7 +102,7 @@ def test_why_lists_what_is_not_upstreams(package: Path, krm_merge: Callable[...,
 def test_why_of_one_field(package: Path, krm_merge: Callable[..., Run]) -> None:
     done = krm_merge("why", package, "a.yaml:data.mode", "--format", "json")
     (field,) = json.loads(done.stdout)["fields"]
-    assert (field["source"], field["value"], field["commit"]["version"]) == ("local", "fast", "v1")
+    assert (field["source"], field["value"], field["commit"]["subject"]) == ("local", "fast", "version")
     for place, message in (("no.yaml", "there is no such file"), ("a.yaml:data.no", "no resource in it has a field")):
         assert message in krm_merge("why", package, place).stderr
     assert "cannot read the field path" in krm_merge("why", package, "a.yaml:data[").stderr

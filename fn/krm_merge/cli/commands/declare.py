@@ -27,13 +27,22 @@ from krm_merge.cli.output import (
     show_results,
     summary,
 )
+from krm_merge.cli.sides import FollowingPackage
 from krm_merge.cli.terminal import fit, width_of
 from krm_merge.krm import KPTFILE, Identity, covers, format_path, parse_path
 from krm_merge.merge import shorten
-from krm_merge.packages import GitRepositories, KptfileText, PackageError, PackageVersion, Tree
+from krm_merge.packages import KptfileText, PackageError
 from krm_merge.safe_text import abridge, line
 from krm_merge.text import Value
-from krm_merge.usecases import FieldOrigin, ValueSource, declare, field_origins, line_history, undeclare
+from krm_merge.usecases import (
+    FieldOrigin,
+    RenderedPackage,
+    ValueSource,
+    declare,
+    field_origins,
+    line_history,
+    undeclare,
+)
 
 _SHOWN = 10
 
@@ -88,7 +97,7 @@ def declare_command(package: Path, options: DeclareOptions) -> None:
             done = undeclare(local, options.path)
         else:
             program = chosen_program(options.image, options.program)
-            original = _fetched(local, package)
+            original = FollowingPackage(local, package).fetched()
             done = declare(local, original, options.path, program, partial(_selects, options.resources))
         if options.diff:
             show_diff(local, done.changes)
@@ -115,14 +124,6 @@ def declare_command(package: Path, options: DeclareOptions) -> None:
         if program:
             say("until it is rendered, the package has upstream's values", on_stdout=True)
         say(f"next: {render_command(package, program)}", on_stdout=True)
-
-
-def _fetched(local: Tree, package: Path) -> Tree:
-    """The upstream version that a package was fetched from. Raises PackageError."""
-    lock = KptfileText(local[KPTFILE].data, str(package / KPTFILE)).lock
-    if lock is None:
-        raise PackageError(f"{package / KPTFILE} has no upstreamLock; packages that `kpt pkg get` fetched have one")
-    return GitRepositories().tree(lock.repository, lock.directory, lock.commit)
 
 
 def _selects(names: tuple[str, ...], identity: Identity) -> bool:
@@ -154,12 +155,10 @@ def why_command(package: Path, place: str, form: str) -> None:
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     kptfile = KptfileText(local[KPTFILE].data, str(package / KPTFILE)) if KPTFILE in local else None
-    original = _fetched(local, package) if kptfile is not None and kptfile.lock is not None else {}
-    history, is_whole = line_history(package), not file and form == "text"
-    own_version = PackageVersion("local", local)
-    fields_of_files = field_origins(
-        own_version, original, history, lambda path: not file or path == file, dates_upstream=not is_whole
-    )
+    is_fetched = kptfile is not None and kptfile.upstream is not None and kptfile.lock is not None
+    original = FollowingPackage(local, package).fetched() if is_fetched else {}
+    own_version = RenderedPackage("local", local)
+    fields_of_files = field_origins(own_version, original, line_history(package), lambda path: not file or path == file)
     origins = [origin for origin in fields_of_files if covers(below, origin.path)]
     unreadable = {path: why.reason for path, why in own_version.unreadable.items() if why.broken}
     if not origins and place:
@@ -207,8 +206,7 @@ def _explanation(origin: FieldOrigin, version: str) -> str:
     if origin.source == "function":
         return f"made by {origin.by}"
     if origin.source == "upstream":
-        since = commit.version if commit is not None else ""
-        return f"upstream {version}" + (f", since {since}" if since and since != version else "")
+        return f"upstream {version}"
     why = f"chosen in {origin.by}" if origin.source == "choice" else "local"
     if commit is None:
         return f"{why}, not committed"

@@ -40,7 +40,7 @@ from krm_merge.cli.output import (
     summary,
     write_reports,
 )
-from krm_merge.cli.sides import destination, read_sides, record_upstream
+from krm_merge.cli.sides import FollowingPackage, destination, read_sides, record_upstream
 from krm_merge.cli.terminal import conflicts_in, stages, what_next, where
 from krm_merge.errors import KrmMergeError
 from krm_merge.git.program import time_limited
@@ -59,7 +59,6 @@ from krm_merge.packages import (
     is_version,
     packages_below,
     read_file,
-    same_major,
     uncommitted_files,
 )
 from krm_merge.policy import find_policy
@@ -77,7 +76,6 @@ class UpdateOptions:
     """Options of `update` alone: to which version, by which strategy, and whether anything changes."""
 
     latest: bool
-    to_latest_minor: bool
     strategy: str | None
     dry_run: bool
 
@@ -88,7 +86,6 @@ class UpdateOptions:
     "--all", "below", is_flag=True, help="Update all packages in the directories PKG that follow an upstream."
 )
 @click.option("--latest", is_flag=True, help="Update to the newest version tag of upstream.")
-@click.option("--to-latest-minor", is_flag=True, help="Update to the newest version tag with the same major version.")
 @click.option("--strategy", type=click.Choice(STRATEGIES), help="How to take changes; by default as in the Kptfile.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 @permissions
@@ -114,8 +111,8 @@ def update_command(
     if len(packages) > 1 and not targets[-1][0].is_dir() and "@" not in packages[-1]:
         hint = f": {packages[0]}@{packages[1]}" if len(packages) == 2 and "@" not in packages[0] else ""
         raise click.UsageError(f"there is no directory {packages[-1]}; a version is given as PKG@REF{hint}")
-    if how.latest + how.to_latest_minor + any(ref for _, ref in targets) > 1:
-        raise click.UsageError("give one of PKG@REF, --latest and --to-latest-minor")
+    if how.latest and any(ref for _, ref in targets):
+        raise click.UsageError("give PKG@REF or --latest, not both")
     if (below or len(targets) > 1) and (options.form == "json" or options.reports):
         raise click.UsageError("--format json and --report are for one package")
     if below:
@@ -168,8 +165,8 @@ def _update(place: Path, ref: str, how: UpdateOptions, permissions: Permissions,
         choices = choices.obeying(find_policy(local))
         with stages(f"reading {quantity(len(local), 'file')} of {place}", options.form) as stage:
             repositories = GitRepositories(report=stage)
-            if how.latest or how.to_latest_minor:
-                ref = _newest(place, local, repositories, same=how.to_latest_minor)
+            if how.latest:
+                ref = _newest(place, local, repositories)
         update = PackageUpdate(local, repositories, str(place), ref or None, how.strategy, permissions.allowed)
         outcome = _merge(update, choices, options.form)
         choices.report_unused(outcome)
@@ -213,18 +210,13 @@ def _merge(update: PackageUpdate, choices: MergeChoices, form: str) -> Outcome:
             update = replace(update, allowed=(*update.allowed, error.address))
 
 
-def _newest(place: Path, local: Directory, repositories: GitRepositories, *, same: bool) -> str:
-    """The newest version of the upstream, with the `same` first number if asked; the package's own if none is newer."""
-    if KPTFILE not in local:
-        raise PackageError(f"{place} has no Kptfile; name the directory of a package")
-    upstream = KptfileText(local[KPTFILE].data, str(place / KPTFILE)).upstream
-    if upstream is None:
-        raise PackageError(f"{place} follows no upstream in git; set one in {place / KPTFILE}: upstream.git")
+def _newest(place: Path, local: Directory, repositories: GitRepositories) -> str:
+    """The newest version of the upstream; the package's own if none is newer."""
+    upstream = FollowingPackage(local, place).upstream
     if not is_version(upstream.ref):
         what = f"{upstream.ref}, which is not a version such as v1.2.3" if upstream.ref else "a default branch"
         raise PackageError(f"{place} follows {what}; update it without --latest, or to PKG@REF")
-    versions = repositories.newer(upstream)
-    return next(reversed(same_major(upstream.ref, versions) if same else versions), upstream.ref)
+    return next(reversed(repositories.newer(upstream)), upstream.ref)
 
 
 def _newer(place: Path, local: Directory, repositories: GitRepositories) -> str:

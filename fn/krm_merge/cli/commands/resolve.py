@@ -226,6 +226,6 @@ def _host(place: Path, choices: MergeChoices, read: Callable[[], Mergeable], wri
 def _history_of(package: Path) -> LineHistory | None:
     """The commits of a package's lines, None where git refuses to say."""
     try:
-        return line_history(package, versions=False)
+        return line_history(package)
     except PackageError:
         return None

@@ -12,15 +12,11 @@ import click
 
 from krm_merge.cli import options as common
 from krm_merge.cli.output import STDOUT, opened_package, say, show_results, write_result
-from krm_merge.krm import KPTFILE, Results
+from krm_merge.cli.sides import FollowingPackage
+from krm_merge.krm import Results
 from krm_merge.packages import (
     CONFIG_FILE,
     File,
-    GitRepositories,
-    KptfileText,
-    Lock,
-    PackageError,
-    Tree,
     add_function,
     has_image,
     merge_function_config,
@@ -72,7 +68,6 @@ class ConfigOptions:
 @click.command("config")
 @click.argument("package", metavar="PKG", type=common.PATH)
 @click.option("--to", "after", metavar="REF", help="The version of upstream to update to.")
-@click.option("--from", "before", metavar="REF", help="The version to update from; by default that in upstreamLock.")
 @common.output("The file to write, by default stdout.", default=STDOUT)
 @click.option("--declare", is_flag=True, help=f"Write it to {CONFIG_FILE} in the package, and add the function.")
 @click.option("--undeclare", is_flag=True, help="Remove both from the package.")
@@ -81,7 +76,7 @@ class ConfigOptions:
 @common.function_identity
 @common.quiet
 @common.options_as(ConfigOptions)
-def config_command(package: Path, after: str | None, before: str | None, target: Path, options: ConfigOptions) -> None:
+def config_command(package: Path, after: str | None, target: Path, options: ConfigOptions) -> None:
     """Write a functionConfig with two upstream versions of the package PKG, for `kpt fn eval --fn-config`.
 
     It leaves out files without resources, which a function does not see; `krm-merge update` merges them too.
@@ -97,7 +92,7 @@ def config_command(package: Path, after: str | None, before: str | None, target:
         raise click.UsageError("give --declare or --undeclare, not both")
     if not options.undeclare and after is None:
         raise click.UsageError("--to is missing")
-    if (options.undeclare and (after or before)) or ((options.declare or options.undeclare) and target != STDOUT):
+    if (options.undeclare and after) or ((options.declare or options.undeclare) and target != STDOUT):
         raise click.UsageError("--declare cannot be combined with -o, nor --undeclare with any other option")
     only_looks = not (options.declare or options.undeclare)
     with opened_package(package, only_looks=only_looks) as (journal, local):
@@ -111,7 +106,8 @@ def config_command(package: Path, after: str | None, before: str | None, target:
         results = Results()
         choices = {"onConflict": options.on_conflict, "functionIdentity": options.function_identity}
         program = chosen_program(options.image, options.program) if options.declare else {}
-        original, upstream, lock = _versions(local, before, after)
+        following = FollowingPackage(local, package)
+        original, (upstream, lock) = following.fetched(), following.at(after)
         text = merge_function_config(original, upstream, choices, results, lock)
         show_results(results, quiet=options.quiet)
         if options.declare:
@@ -121,22 +117,3 @@ def config_command(package: Path, after: str | None, before: str | None, target:
                 say(f"to undo that: krm-merge config {shlex.quote(str(package))} --undeclare")
         else:
             write_result(target, File(text))
-
-
-def _versions(local: Tree, before: str | None, after: str) -> tuple[Tree, Tree, Lock]:
-    """Original, upstream, and where upstream is. Raises PackageError."""
-    kptfile = KptfileText(local[KPTFILE].data, KPTFILE)
-    upstream, lock = kptfile.upstream, kptfile.lock
-    if upstream is None:
-        raise PackageError(f"{KPTFILE} has no upstream in git; packages that `kpt pkg get` fetched have one")
-    repositories = GitRepositories()
-    if before is not None:
-        version = repositories.resolve(upstream.repository, upstream.directory, before)
-        original = repositories.tree(upstream.repository, upstream.directory, version.commit)
-    elif lock is not None:
-        original = repositories.tree(lock.repository, lock.directory, lock.commit)
-    else:
-        raise PackageError(f"{KPTFILE} has no upstreamLock; name the version that was fetched with --from")
-    version = repositories.resolve(upstream.repository, upstream.directory, after)
-    updated = repositories.tree(upstream.repository, upstream.directory, version.commit)
-    return original, updated, Lock(upstream.repository, upstream.directory, version.ref, version.commit)

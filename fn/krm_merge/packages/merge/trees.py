@@ -13,19 +13,14 @@ from krm_merge.merge import (
     Decision,
     Document,
     FileDecision,
-    Folders,
-    Member,
     PackageDecisions,
     PackageMerger,
     Policy,
     ResourceOutcome,
-    essence,
-    match_resources,
     reaches,
     report_files,
-    with_attribution,
 )
-from krm_merge.packages.files.tree import Changed, Changes, File, Tree, clash, holds_resources, is_kptfile
+from krm_merge.packages.files.tree import Changed, Changes, File, Tree, clash, is_kptfile
 from krm_merge.packages.merge.moved import Followed, follow
 from krm_merge.packages.merge.other_files import (
     FileVersions,
@@ -36,11 +31,10 @@ from krm_merge.packages.merge.other_files import (
     with_line_ends,
 )
 from krm_merge.packages.merge.rewrite import Rewrite
-from krm_merge.packages.merge.side import Notes, PackageVersion, is_only_fetched, read_graph
+from krm_merge.packages.merge.side import Notes, PackageVersion, as_fetched, is_only_fetched, read_graph
 from krm_merge.packages.references.edits import list_new_files
 from krm_merge.packages.references.graph import PackageGraph
 from krm_merge.packages.references.intact import SIDES, Intact, MergedVersions, keep_intact
-from krm_merge.schema import KptfileSchema, any_object_schema
 from krm_merge.startup import frozen, replace
 from krm_merge.text import Scalar, is_empty, mapping_in
 
@@ -339,31 +333,17 @@ def local_changes(original: Tree, local: Tree) -> list[str]:
 
     Comments and layout do not count, nor what stays local in any case (K1, R6).
     """
-    sides = PackageVersion("original", original), PackageVersion("local", local)
-    kptfiles = [side.kptfiles() for side in sides]
-    folders = Folders(PackageMerger(Policy()).kptfiles(kptfiles[0], kptfiles[0], kptfiles[1]), Policy())
-    members = [[d.member() for d in side.resources(folders)] for side in sides]
-    before, ours = ([m for m in side if m is not None] for side in members)
-    pairs = [(triple[0], triple[2]) for triple in match_resources(before, before, ours, folders).triples]
-    pairs += _by_place(*kptfiles)
-    changed = {member.place for pair in pairs if _differ(*pair) for member in pair if member is not None}
-    for path in {**original, **local}:
-        is_other = not holds_resources(path) or any(path in side.unreadable for side in sides)
-        # Nor do line ends (W5): a checkout may have given local others.
-        if is_other and sides[0].file(path) != sides[1].file(path):
-            changed.add(path)
-    return sorted(changed)
+    fetched = as_fetched(original, local)
+    decided = merge_trees(fetched, local, fetched, PackageMerger(ALL_TAKEN, smart=True)).decided
+    changed = {
+        (outcome.upstream or outcome.member).place
+        for outcome in decided.outcomes
+        if outcome.fate != "merged" or any(decision.rule not in _NO_VALUES for decision in outcome.decisions)
+    }
+    changed |= {decision.path for decision in decided.files if decision.rule not in _NO_VALUES}
+    # A package without a Kptfile upstream gets one when it is fetched.
+    return sorted(changed - {KPTFILE} if KPTFILE in local and KPTFILE not in original else changed)
 
 
-def _by_place(original: list[Member], local: list[Member]) -> list[tuple[Member | None, Member | None]]:
-    before, ours = ({member.place: member for member in side} for side in (original, local))
-    return [(before.get(place), ours.get(place)) for place in {**before, **ours}]
-
-
-def _differ(original: Member | None, local: Member | None) -> bool:
-    if original is None or local is None:
-        # A package without a Kptfile upstream gets one when it is fetched.
-        return not (local is not None and local.place == KPTFILE)
-    before = with_attribution(original, local) or original
-    schema = KptfileSchema(root=local.place == KPTFILE) if local.is_kptfile else any_object_schema()
-    return essence(schema, before.root) != essence(schema, local.root)
+_NO_VALUES = ("V8", "W1")
+"""The rules of decisions on comments and layout."""
