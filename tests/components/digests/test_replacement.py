@@ -49,9 +49,6 @@ FORMS: Final = {
     "relatedImages": f"relatedImages:\n- {{image: {APP}@{OLD}, name: app}}\n",
     "containerImage": f"annotations:\n  containerImage: {APP}:v1@{OLD}\n",
     "two images on one line": f'["{APP}:v1", "quay.io/org/other@{OTHER}", "{APP}@{OLD}"]',
-}
-
-MORE_FORMS: Final = {
     "default of a variable": f'IMAGE="${{IMAGE:-{APP}@{OLD}}}"',
     "JSON in YAML": f'alm: "[{{\\"image\\": \\"{APP}@{OLD}\\"}}]"',
     "end of a sentence": f"See {APP}@{OLD}.",
@@ -116,7 +113,7 @@ def lines(edited: EditedFile) -> list[tuple[str, int]]:
     return [(severity, int(line[1]) if line else 0) for severity, line in severities]
 
 
-@pytest.mark.parametrize("text", [*FORMS.values(), *MORE_FORMS.values()], ids=[*FORMS, *MORE_FORMS])
+@pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("image", [APP, "localhost:5000/org/app", "host.example:443/a/b_c/d.e"])
 def test_a_whole_reference_is_found(text: str, image: str) -> None:
     data = text.replace(APP, image).encode()
@@ -124,13 +121,6 @@ def test_a_whole_reference_is_found(text: str, image: str) -> None:
     assert edited.data == data.replace(OLD.encode(), NEW.encode())
     assert edited.problems == ()
     assert len(edited.replaced) == text.count(OLD)
-
-
-@pytest.mark.parametrize("text", LOOKALIKES.values(), ids=LOOKALIKES)
-def test_a_lookalike_is_no_reference(text: str) -> None:
-    data = text.encode()
-    assert references(data, [APP]) == []
-    assert replace_digests(data, [APP], (), NEW, "a.yaml") == EditedFile(data)
 
 
 @pytest.mark.parametrize("text", LOOKALIKES.values(), ids=LOOKALIKES)
@@ -440,16 +430,10 @@ def test_only_hex_characters_of_references_change(data: bytes, digests: set[str]
 
 
 @given(TEXTS, KNOWN)
-def test_once_more_changes_nothing(data: bytes, digests: set[str]) -> None:
-    once = replace_digests(data, BOTH, digests, NEW)
-    again = replace_digests(once.data, BOTH, digests, NEW)
-    assert again.data == once.data
-    assert again.replaced == ()
-
-
-@given(TEXTS, KNOWN)
 def test_what_was_replaced_is_new_and_what_was_not_is_told(data: bytes, digests: set[str]) -> None:
     edited = replace_digests(data, BOTH, digests, NEW)
+    again = replace_digests(edited.data, BOTH, digests, NEW)
+    assert (again.data, again.replaced) == (edited.data, ())
     before, after = references(data, BOTH), references(edited.data, BOTH)
     changed = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
     assert [a for a, _ in changed] == list(edited.replaced)
@@ -460,13 +444,6 @@ def test_what_was_replaced_is_new_and_what_was_not_is_told(data: bytes, digests:
     assert refused or all(
         f"{old} of {name}" in messages or f"digests of {name}, of" in messages for old, name in remaining
     )
-
-
-@given(st.lists(LOOKALIKE, max_size=6), st.sampled_from(["\n", " ", "\r\n"]))
-def test_lookalikes_are_never_edited(parts: list[str], joint: str) -> None:
-    data = joint.join(parts).encode()
-    edited = replace_digests(data, BOTH, {OLD, FIRST, SECOND, OTHER}, NEW)
-    assert (edited.data, edited.replaced) == (data, ())
 
 
 @given(st.binary(max_size=200))

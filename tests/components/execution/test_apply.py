@@ -157,38 +157,23 @@ def test_commits_of_people_stay(world: World, how: str, capsys: pytest.CaptureFi
 # --- What happened meanwhile -----------------------------------------------------------------------------------------
 
 
-def test_what_was_closed_meanwhile_stays_so(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """CR34: a plan that is out of date opens nothing again."""
+@pytest.mark.parametrize(("how", "is_updated"), [("closed", False), ("closed", True), ("merged", True)])
+def test_what_ended_meanwhile_stays_so(
+    world: World, how: str, is_updated: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """CR34, C4: a plan that is out of date opens nothing again, and updates nothing."""
     world.plan("parent", "child")
     assert world.apply() == 0
-    world.forge.close(world.url("child"), 1)
+    if is_updated:
+        world.build("parent", "parent", "2", 1)
+        world.plan("parent", "child")
+    if how == "closed":
+        world.forge.close(world.url("child"), 1)
+    else:
+        world.merge("child", 1)
     before = world.heads()
     assert world.apply() == 0
-    assert "#1 was closed after the plan was made; observe and plan again" in capsys.readouterr().err
-    assert world.heads() == before
-
-
-def test_what_was_merged_meanwhile_stays_so(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """CR34."""
-    world.go_on("parent", "child")
-    world.build("parent", "parent", "2", 1)
-    world.plan("parent", "child")
-    world.merge("child", 1)
-    before = world.heads()
-    assert world.apply() == 0
-    assert "#1 was merged after the plan was made; observe and plan again" in capsys.readouterr().err
-    assert world.heads() == before
-
-
-def test_what_was_changed_meanwhile_is_left_alone(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """C4: where a person closed it after the plan was made."""
-    world.go_on("parent", "child")
-    world.build("parent", "parent", "2", 1)
-    world.plan("parent", "child")
-    world.forge.close(world.url("child"), 1)
-    before = world.heads()
-    assert world.apply() == 0
-    assert "#1 was closed after the plan was made; observe and plan again" in capsys.readouterr().err
+    assert f"#1 was {how} after the plan was made; observe and plan again" in capsys.readouterr().err
     assert world.heads() == before
 
 

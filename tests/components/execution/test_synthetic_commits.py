@@ -144,16 +144,6 @@ def test_beside_commits_of_people_later_changes_are_copied_by_hand(
     assert "by hand" not in capsys.readouterr().err
 
 
-def test_what_conflicts_with_the_target_names_the_remedy(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """CR28."""
-    world.commit("mono", "feat", {"ctrl/a": "1\n", "bundle/x": "y\n"})
-    world.commit("mono", "main", {"bundle/x": "z\n"})
-    world.build("ctrl", "mono", "1", world.open("mono", "feat"))
-    world.plan("mono")
-    assert world.apply() == 1
-    assert "cannot be copied: bundle/x was changed on both sides; rebase it on main\n" in capsys.readouterr().err
-
-
 # --- What is not to be copied any more -------------------------------------------------------------------------------
 
 

@@ -81,16 +81,6 @@ def test_a_pull_request_that_gets_another_target() -> None:
     assert [finding.message for finding in findings if finding.rule == "CR15"] == [message]
 
 
-def test_a_pull_request_that_is_now_for_another_branch_is_told() -> None:
-    """C3: nothing is planned for it, and why."""
-    state = parent()
-    state.open("parent", "fix")
-    state.build("parent", "1", 1)
-    state.edit("parent", 1, target_branch="release-1")
-    plans, findings = state.plan()
-    assert (plans, [finding.rule for finding in findings]) == ([], ["CR15"])
-
-
 def test_a_merge_elsewhere_that_gets_to_the_branch() -> None:
     """I12: a push of what was merged into another branch first is one without a pull request."""
     state = parent()

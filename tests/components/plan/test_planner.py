@@ -7,12 +7,9 @@ digest is one letter. S1, CR19, I10 are the scenarios, requirements and readings
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from components.observations import Observations, brief, digest, key
+from components.observations import Observations, digest, key
 from components.plan.scenes import monorepo, only, operator, parent, updating
-from effort import scaled
 
 # --- The scenarios ---------------------------------------------------------------------------------------------------
 
@@ -311,68 +308,3 @@ def test_i12_pushes() -> None:
     assert state.step() == ([], "")
     state.push("parent", "3")
     assert state.step()[0] == [f"{branch} ready parent=3 [create]"]
-
-
-# --- What holds for all ----------------------------------------------------------------------------------------------
-
-EVENTS = st.lists(
-    st.tuples(
-        st.sampled_from(
-            ["open", "open", "build", "build", "build", "commit", "merge", "push", "close", "failed", "forget"]
-        ),
-        st.integers(0, 3),
-        st.integers(0, 3),
-        st.booleans(),
-    ),
-    max_size=14,
-)
-
-
-def settle(state: Observations) -> None:
-    """Carries out; what is closed may close what is behind it, one after the other."""
-    for _ in range(4):
-        state.carry_out(state.plan()[0])
-    assert [plan.actions for plan in state.plan()[0] if plan.actions] == []
-
-
-@settings(max_examples=scaled(60))
-@given(EVENTS)
-def test_whatever_happens(events: list[tuple[str, int, int, bool]]) -> None:
-    """A plan follows from what is observed alone; carried out, nothing is left to do, and once all that is ready is
-    merged nothing is ready any more (CR22, CR23, CR30)."""
-    state = diamond()
-    state.component("shared", "base", repository="base", context="shared")
-    names = ["base", "op1", "op2", "bundle"]
-    for at, (what, which, number, carry_out) in enumerate(events):
-        name = names[which]
-        pull = state.pulls.get((name, number))
-        if what == "open":
-            state.open(name, f"{'uv'[number % 2]}/{at % 2}", [f"shared/{at}"] if number else [])
-        elif what == "push" and (not number or (pull is not None and pull.state == "merged")):
-            state.push(name, "23456789abcdef"[at], number)
-        elif what == "forget":
-            del state.builds[: number + 1]
-        elif pull is None or pull.state != "open":
-            continue
-        elif what in ("build", "failed"):
-            outcome = "succeeded" if what == "build" else "failed"
-            state.build(name, "23456789abcdef"[at], number, outcome=outcome)  # type: ignore[arg-type]
-        elif what == "commit":
-            state.commit(name, number)
-        elif what == "merge":
-            state.merge(name, number)
-        elif what == "close":
-            state.close(name, number)
-        if carry_out:
-            settle(state)
-    settle(state)
-    for at in range(12):
-        ready = [
-            plan for plan in state.plan()[0] if not plan.draft and not plan.closed and plan.pull_request is not None
-        ]
-        if not ready:
-            break
-        repository = ready[0].target.repository.rpartition("/")[2]
-        state.merge_and_build(repository, ready[0].pull_request.number, "0123456789abcdef"[at])  # type: ignore[union-attr]
-        settle(state)
-    assert not [brief(plan) for plan in state.plan()[0] if not plan.draft]

@@ -24,12 +24,6 @@ def branch_is_used_again(state: Observations) -> None:
     assert state.step() == (["up/child draft parent=2 [create] until parent#2 merged"], "CR21 CR27")
 
 
-def closed_by_us(state: Observations) -> None:
-    state.close("parent", 1)
-    state.step()
-    assert state.step() == ([], "")
-
-
 def branch_is_used_again_after_it_was_closed(state: Observations) -> None:
     state.close("parent", 1)
     state.step()
@@ -243,7 +237,6 @@ def a_later_push_contains_it(state: Observations) -> None:
 # What is played, and the rule.
 PLAYS: list[tuple[Callable[[Observations], None], str]] = [
     (branch_is_used_again, "CR34: nothing is out of order where a branch is used again"),
-    (closed_by_us, "S7: what we closed is not closed by hand"),
     (branch_is_used_again_after_it_was_closed, "CR21: what never triggered the closed one gets another"),
     (one_dependency_is_deleted, "CR5: its digest is taken out of the branch"),
     (pushes_go_on_with_a_merge, "I12, CR6: a pull request for pushes is not orphaned by a merge"),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import permutations
+from typing import Any
 
 import pytest
 
-from components.observations import Observations, brief, digest, run
+from components.observations import Observations, brief, digest
 from components.plan.scenes import monorepo, only, operator, parent, updating
 from krm_merge.components.graph import BranchNames
-from krm_merge.components.plan.model import parse_description
+from krm_merge.components.plan.records import DigestPolicy, plan_resource
 
 # --- Rules -----------------------------------------------------------------------------------------------------------
 
@@ -90,21 +91,6 @@ def test_r23_a_merge_updates_it() -> None:
     assert state.step()[0] == ["up/child ready parent=9 [addCommit rebase describe undraft]"]
 
 
-def test_r23_text_of_people_stays() -> None:
-    """CR23: only the block is exchanged."""
-    state = updating()
-    state.edit("child", 1, body=f"Hello.\n{state.pulls['child', 1].body}Bye.\n")
-    state.build("parent", "2", 1)
-    plans, _ = state.plan()
-    state.carry_out(plans)
-    text = state.pulls["child", 1].body
-    assert text.startswith("Hello.\n")
-    assert text.endswith("Bye.\n")
-    description = parse_description(text)
-    assert description is not None
-    assert description.digests == {"parent": digest("2")}
-
-
 def test_r26_its_group() -> None:
     """CR26: what it is built into is in the group of what triggered it."""
     state = updating("feature/x")
@@ -163,38 +149,11 @@ def test_r28_one_copy_for_two_dependencies() -> None:
 
 def test_r29_digest_on_top() -> None:
     """CR29: the digest is the last commit of the resource."""
-    pull = (
-        "apiVersion: components.krm-merge.dev/v1alpha1\nkind: PullRequest\nmetadata: {name: p, namespace: team}\n"
-        "spec: {repository: https://forge.example/acme/op, number: 1, sourceBranch: f, targetBranch: main}\n"
-        f"status: {{headSHA: {'abc1' * 10}, changedFiles: [bundle/x]}}\n"
-    )
-    items = [component_yaml("controller", "controller"), component_yaml("bundle", "bundle", "controller"), pull]
-    answer = run([*items, build_yaml("controller")], "plan")
-    assert answer.exit_code == 0
-    (plan,) = [item for item in answer.items if "kind: PullRequestPlan" in item]
-    assert plan.index("kind: synthetic") < plan.index("kind: digest")
-    assert plan.count("- kind:") == 2
-    again = run(answer.items, "plan")
-    assert again.items == answer.items
-
-
-def component_yaml(name: str, context: str, *depends_on: str) -> str:
-    return (
-        f"apiVersion: appstudio.redhat.com/v1alpha1\nkind: Component\nmetadata: {{name: {name}, namespace: team}}\n"
-        f"spec:\n  application: app\n  dependsOn: [{', '.join(depends_on)}]\n  containerImage: quay.io/acme/{name}\n"
-        f"  source: {{git: {{url: https://forge.example/acme/op, context: {context}}}}}\n"
-    )
-
-
-def build_yaml(name: str) -> str:
-    pac = "pipelinesascode.tekton.dev"
-    return (
-        "apiVersion: tekton.dev/v1\nkind: PipelineRun\nmetadata:\n  name: run\n  namespace: team\n  labels:\n"
-        f"    appstudio.openshift.io/component: {name}\n    {pac}/event-type: pull_request\n"
-        f'    {pac}/pull-request: "1"\n  annotations: {{{pac}/source-branch: f}}\nstatus:\n'
-        '  startTime: "2024-01-01T00:00:00Z"\n  conditions: [{type: Succeeded, status: "True"}]\n  results:\n'
-        f"  - {{name: IMAGE_URL, value: quay.io/acme/{name}}}\n  - {{name: IMAGE_DIGEST, value: {digest('1')}}}\n"
-    )
+    state = monorepo()
+    state.open("op", "f", ["bundle/x"])
+    state.build("controller", "1", 1)
+    resource: Any = plan_resource(only(state), DigestPolicy())
+    assert [commit["kind"] for commit in resource["spec"]["commits"]] == ["synthetic", "digest"]
 
 
 @pytest.mark.parametrize("order", list(permutations(["merge op1", "merge op2", "build op1", "build op2"])))
@@ -310,18 +269,11 @@ def test_the_branch_stays() -> None:
     assert state.step()[0] == ["up/child draft parent=1 [] until parent#1 merged"]
 
 
-def test_an_ignored_prefix() -> None:
-    """CR22, I6: the pull request is found again."""
+@pytest.mark.parametrize(("branches", "branch"), [(BranchNames(), "renovate/nginx"), (BranchNames(("@",)), "other")])
+def test_its_branch_is_recognized(branches: BranchNames, branch: str) -> None:
+    """CR22, I6, C2: with an ignored prefix, and where only @ separates, the pull request is not opened twice."""
     state = updating()
-    number = state.open("parent", "renovate/nginx")
-    state.build("parent", "2", number)
-    state.step()
-
-
-def test_only_at_separates() -> None:
-    """CR22, C2: the pull request is found again."""
-    state = updating()
-    state.branches = BranchNames(("@",))
-    number = state.open("parent", "other")
+    state.branches = branches
+    number = state.open("parent", branch)
     state.build("parent", "2", number)
     state.step()
