@@ -11,8 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from krm.resource_lists import HEAD, resource_list
-from krm_merge.krm import InputError, Resource, ResourceList, Result
-from krm_merge.krm.result import ResourceRef
+from krm_merge.krm import InputError, Resource, ResourceList
 from krm_merge.text.reading.nodes import to_value
 from krm_merge.text.reading.reader import read
 
@@ -209,94 +208,7 @@ def test_a_function_config_that_is_no_mapping_is_refused(value: str) -> None:
         read_list("- a: 1\n", f"functionConfig: {value}\n").function_config  # noqa: B018
 
 
-ODD = [
-    "plain",
-    "",
-    " ",
-    "two\nlines",
-    "ends\n",
-    "\n",
-    "\n\nx\n\n",
-    "  indented\n more",
-    "colon: here",
-    "- dash",
-    "# no comment",
-    "a # neither",
-    'it\'s "quoted"',
-    "'",
-    '"',
-    "yes",
-    "null",
-    "0644",
-    "1e3",
-    "~",
-    "é—\U0001f600\u2028",
-    "\t tab",
-    "\x07 bell",
-    "{a: b}",
-    "[x]",
-    "&a *b !c",
-    "%x",
-    "@x",
-    "`x`",
-    "---",
-    "...",
-    "---\nx",
-    "a\r\nb",
-    "trailing ",
-    "x" * 5000,
-    "\ufeffx",
-]
-TEXTS = st.sampled_from(ODD) | st.text(st.characters(exclude_categories=["Cs"]))
-
-
-@given(TEXTS, TEXTS, TEXTS)
-def test_results_survive(message: str, current: str, tag: str) -> None:
-    parsed = read_list("- a: 1\n")
-    result = Result(
-        "info",
-        message,
-        ResourceRef("v1", "Kind", current, tag),
-        file=tag,
-        file_index=2,
-        path=current,
-        current=current,
-        proposed=tag,
-        tags={"rule": message, tag[:100]: current},
-    )
-    parsed.results.add(result)
-    parsed.results.add(Result("error", message))
-    output = values(parsed.serialize())
-    assert output["results"] == [result.to_value(), {"message": message, "severity": "error"}]
-    assert list(output) == ["apiVersion", "kind", "items", "results"]
-
-
-@pytest.mark.parametrize("message", ODD)
-def test_odd_messages_survive_other_readers(message: str) -> None:
-    parsed = read_list("- a: 1\n")
-    parsed.results.warning(message)
-    assert yaml.safe_load(parsed.serialize())["results"][0]["message"] == message
-
-
-def test_the_form_of_results() -> None:
-    ref = ResourceRef("apps/v1", "Deployment", "web", "n")
-    assert str(ref) == "Deployment n/web"
-    assert str(ResourceRef("v1", "Node", "x")) == "Node x"
-    full = Result("error", "m", ref, "a.yaml", 1, "spec.x", "1", "2", {"rule": "V4"})
-    assert full.to_value() == {
-        "message": "m",
-        "severity": "error",
-        "resourceRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "namespace": "n"},
-        "field": {"path": "spec.x", "currentValue": "1", "proposedValue": "2"},
-        "file": {"path": "a.yaml", "index": 1},
-        "tags": {"rule": "V4"},
-    }
-    assert Result("info", "m", file="a.yaml", path="x").to_value() == {
-        "message": "m",
-        "severity": "info",
-        "field": {"path": "x"},
-        "file": {"path": "a.yaml"},
-    }
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 
 
 def test_results_in_order_and_by_severity() -> None:

@@ -199,21 +199,6 @@ def test_a_byte_that_is_not_utf_8_is_found_by_its_line(before: str, line: int) -
         cut_items(data)
 
 
-def test_texts_in_quotes_that_can_be_read_in_many_ways_take_no_time() -> None:
-    many = "''b" * 5000
-    first = f"- a: ['a{many}' #\n  ]\n"
-    assert slices(list_of(first + "- b: 1\n")) == [first.encode(), b"- b: 1\n"]
-
-
-LONG = ["a: [" * 3000, "a: " + "[" * 3000, "- " * 3000 + "'", "a: " + "'x " * 3001, "a:" + " " * 9000 + "["]
-
-
-@pytest.mark.parametrize("line", LONG, ids=range(len(LONG)))
-def test_long_lines_take_no_time(line: str) -> None:
-    with pytest.raises(TextError):
-        cut_items(list_of(f"- {line}\n- b: 1\n- c: [\n"))
-
-
 def test_many_items() -> None:
     rng = Random(1)
     generated = (item(rng, 0, f"n{number}") for number in range(MANY))

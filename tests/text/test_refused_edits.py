@@ -11,10 +11,6 @@ from krm_merge.text.reading.nodes import TextError
 from text.edits import Edit, Path, tree
 
 
-def test_the_editor_does_what_it_can() -> None:
-    assert rendered(Edit("a: 1\n").set("a", to=2).editor).text == "a: 2\n"
-
-
 @pytest.mark.parametrize(
     ("before", "path", "after"),
     [

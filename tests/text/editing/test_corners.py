@@ -460,22 +460,6 @@ def test_a_document_without_lists_takes_them_as_their_source_has_them() -> None:
     assert Edit("x: 1\n").set("x", to=tree("a:\n- 1\n")).text() == "x:\n  a:\n  - 1\n"
 
 
-def test_an_item_of_a_resource_list() -> None:
-    before = block("""
-        apiVersion: v1
-        kind: ConfigMap
-        metadata:
-          name: x
-        data:
-          a: |
-            1
-            2
-    """)
-    indented = "".join(f"  {line}\n" for line in before.splitlines())
-    after = Edit(indented).set("metadata", "name", to="z").add("data", key="b", value="3\n4\n").text()
-    assert after == indented.replace("name: x", "name: z") + "    b: |\n      3\n      4\n"
-
-
 # ---- 10: line ends -------------------------------------------------------------------------------------------------
 
 

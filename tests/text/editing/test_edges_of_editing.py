@@ -11,7 +11,6 @@ from krm_merge.text import (
     Entry,
     MappingNode,
     TextError,
-    Value,
     document,
     from_value,
     key_text,
@@ -128,21 +127,6 @@ def test_the_edited_tree_has_the_fields_of_a_merge_key_in_its_place() -> None:
     assert isinstance(edited, MappingNode)
     assert isinstance(inner := edited.get("b"), MappingNode)
     assert [(key_text(entry.key), to_value(entry.value)) for entry in inner.entries] == [("p", 1), ("q", 3)]
-
-
-@pytest.mark.parametrize(
-    ("text", "moved", "added"),
-    [
-        ("a: 1\nb: 2", "b: 2\na: 1", "a: 1\nb: 2\nz: 5"),
-        ("a: 1\nb:\n  c: 2", "b:\n  c: 2\na: 1", "a: 1\nb:\n  c: 2\nz: 5"),
-        # The line end that such a text lacks is not part of its value either.
-        ("a: 1\nb: |\n  x", "b: |-\n  x\na: 1", "a: 1\nb: |-\n  x\nz: 5"),
-        ("a: 1\nb: |+\n  x", "b: |-\n  x\na: 1", "a: 1\nb: |-\n  x\nz: 5"),
-    ],
-)
-def test_a_text_without_a_last_line_end_gets_none(text: str, moved: str, added: str) -> None:
-    assert Edit(text).move("a", after="b").text() == moved
-    assert Edit(text).add(key="z", value=5).text() == added
 
 
 @pytest.mark.parametrize("flow", ["[1,2,  'c']", "{d: 1,e:  [x]}", "[]", "{ }"])
@@ -368,13 +352,6 @@ def test_comments_stay_beside_a_value_of_another_form(text: str, expected: str) 
 )
 def test_comments_of_an_item_that_has_fields(text: str, head: tuple[str, ...], line: str | None, expected: str) -> None:
     assert Edit(text).comment(0, head=head, line=line).text() == expected
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(1.5, "1.5"), (True, "true"), (None, "null"), ("x", '"x"'), (2, "2"), (["-"], '["-"]')]
-)
-def test_values_in_json_are_json(value: Value, text: str) -> None:
-    assert Edit('{"a": 1, "b": 2}\n').set("a", to=value).text() == f'{{"a": {text}, "b": 2}}\n'
 
 
 def test_a_value_whose_key_is_between_brackets_is_exchanged() -> None:

@@ -19,11 +19,6 @@ def test_an_empty_one_that_was_filled_and_emptied_again_is_as_it_was(text: str) 
     assert edit.text() == text.replace("c: 1", "c: 2")
 
 
-def test_one_that_becomes_empty_is_written_between_brackets() -> None:
-    edit = Edit("a:\n  b: 1 # one\nc:\n- d\n").remove("a", "b").remove("c", 0)
-    assert edit.text() == "a: {}\nc: []\n"
-
-
 @pytest.mark.parametrize(
     ("inside", "rest"),
     [
@@ -35,11 +30,6 @@ def test_one_that_becomes_empty_is_written_between_brackets() -> None:
 )
 def test_comments_of_no_field_stay_below_one_that_becomes_empty(inside: str, rest: str) -> None:
     assert Edit(f"a: # a\n{inside}c: 2\n").remove("a", "b").text() == f"a: {{}} # a\n{rest}c: 2\n"
-
-
-def test_an_empty_one_is_filled_in_its_own_style() -> None:
-    assert Edit("a: {b: {}}\n").add("a", "b", key="x", value=1).text() == "a: {b: {x: 1}}\n"
-    assert Edit("a: {}\n").add("a", key="x", value=1).text() == "a:\n  x: 1\n"
 
 
 def test_a_binary_text_of_several_lines_is_written_on_one_in_a_flow_mapping() -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from random import Random
 
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
-
 from effort import scaled, seeds
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.render import render
@@ -19,29 +16,9 @@ REFUSED = {
     "a mapping with complex keys; give it keys without ?",
     "a collection in brackets with comments between elements on one line; give each a line of its own",
 }
-randoms = st.randoms(use_true_random=False)
-slow = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
-
-
-def edit(random: Random, count: int) -> Edits:
-    document = random_document(random)
-    assume(document is not None)
-    assert document is not None
-    text, root = document
-    assert render(Editor(root)).text == text
-    edits = Edits(random, root, text)
-    edits.apply(count)
-    return edits
-
-
-@settings(max_examples=scaled(500), suppress_health_check=slow)
-@given(randoms, st.integers(1, 6))
-def test_random_edits_that_shrink(random: Random, count: int) -> None:
-    check(edit(random, count))
 
 
 def test_many_random_edits() -> None:
-    """Much quicker than hypothesis is; a failing seed is a `Random` for the test above."""
     refused = documents = 0
     for seed in seeds(4000):
         random = Random(seed)
@@ -49,7 +26,9 @@ def test_many_random_edits() -> None:
         if document is None:
             continue
         documents += 1
-        edits = Edits(random, document[1], document[0])
+        text, root = document
+        assert render(Editor(root)).text == text
+        edits = Edits(random, root, text)
         edits.apply(random.choice((1, 1, 2, 3, 6)))
         try:
             refused += not check(edits)

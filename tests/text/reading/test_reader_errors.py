@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from random import Random
 from typing import Final
 
 import pytest
@@ -15,7 +14,6 @@ from krm_merge.errors import KrmMergeError
 from krm_merge.limits import ALIASED_NODES
 from krm_merge.text.reading.nodes import Alias, MappingNode, TextError, to_value
 from krm_merge.text.reading.reader import MAX_DEPTH, check, read, read_all
-from text.random_documents import Writer
 
 FEW: Final = 20_000
 """Calls of functions: what is refused is refused before most of it is read."""
@@ -136,21 +134,6 @@ def test_soup_of_indicators(text: str) -> None:
     read_or_refuse(text)
 
 
-@settings(max_examples=scaled(500))
-@given(st.binary(max_size=200))
-def test_soup_of_bytes(data: bytes) -> None:
-    read_or_refuse(data.decode("utf-8", "surrogateescape"))
-    read_or_refuse(data.decode("latin-1"))
-
-
-@settings(max_examples=scaled(500))
-@given(st.randoms(use_true_random=False), st.integers(0, 2000), st.integers(0, 20), st.text("{}[]:-&*!'\"\n #"))
-def test_damaged_documents(random: Random, at: int, length: int, piece: str) -> None:
-    text = Writer(random).document()
-    at %= len(text) + 1
-    read_or_refuse(text[:at] + piece + text[at + length :])
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -204,12 +187,6 @@ def test_the_limit_of_aliases_can_be_raised(monkeypatch: pytest.MonkeyPatch) -> 
         KrmMergeError, match="KRM_MERGE_MAX_ALIASED_NODES is 'many' in the environment; give a whole number"
     ):
         read(text)
-
-
-def test_a_check_stops_at_the_limit_of_depth() -> None:
-    """libyaml's time grows with the square of the depth of brackets."""
-    with pytest.raises(TextError, match="nested deeper"):
-        check("[" * 200_000 + "]" * 200_000)
 
 
 @pytest.mark.parametrize("sibling", ["- []\n", "- {}\n", "- {a: [[]]}\n"])
