@@ -100,14 +100,6 @@ def test_a_command_says_what_to_install() -> None:
     assert done.stderr == f"krm-merge update needs the command line tools; {install}\n"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_summary_of_a_command_fits_beside_its_name(name: str) -> None:
-    assert len(COMMANDS[name]) <= 62
-    command = app.get_command(click.Context(app), name)
-    assert command is not None
-    assert command.name == name
-
-
 # ---- pages -------------------------------------------------------------------------------------------------------
 
 
@@ -156,17 +148,6 @@ def test_a_rule_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
 # ---- names that are not there ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["fleet", "patch", "transform", "components", "components pull-request"])
-def test_a_command_of_several_cuts_no_description_off(
-    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    assert main([*name.split(), "--help"]) == 0
-    commands = capsys.readouterr().out.partition("\nCommands:\n")[2].splitlines()
-    assert len(commands) > 2
-    assert [row for row in commands if row.endswith("...") or len(row) > 80] == []
-
-
 @pytest.mark.parametrize(
     ("arguments", "nearest"),
     [
@@ -210,11 +191,6 @@ def test_an_error_is_printed_as_json_once(capsys: pytest.CaptureFixture[str], tm
     assert list(json.loads(capsys.readouterr().out)) == ["results"]
 
 
-def test_errors_are_text_where_text_was_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert main(["status", f"{tmp_path}/missing"]) == 3
-    assert capsys.readouterr().out == ""
-
-
 # ---- options mean the same everywhere ----------------------------------------------------------------------------
 
 
@@ -227,20 +203,6 @@ def every_option() -> Iterator[tuple[str, click.Option]]:
         yield from ((name, option) for option in command.params if isinstance(option, click.Option))
 
 
-def test_output_is_a_path_in_every_command() -> None:
-    places = [(name, option) for name, option in every_option() if {"-o", "--output"} & {*option.opts}]
-    assert len(places) >= 5
-    assert [name for name, option in places if not isinstance(option.type, click.Path)] == []
-    assert {tuple(option.opts) for _, option in places} == {("-o", "--output")}
-
-
-def test_json_is_asked_for_by_the_same_option_everywhere() -> None:
-    choices = [
-        (option.opts, option.type.choices) for _, option in every_option() if isinstance(option.type, click.Choice)
-    ]
-    assert [names for names, forms in choices if "json" in forms and names not in (["--format"], ["--type"])] == []
-
-
 # They differ in what can be chosen.
 WITH_OTHER_CHOICES = {"--on-conflict", "--format", "--type"}
 
@@ -251,28 +213,6 @@ def test_an_option_has_one_form_everywhere() -> None:
         form = (type(option.type), option.is_flag, option.multiple, option.metavar, *option.opts)
         forms.setdefault(max(option.opts, key=len), set()).add(form)
     assert {name for name, choices in forms.items() if len(choices) > 1} <= WITH_OTHER_CHOICES
-
-
-def test_who_wins_a_conflict_is_asked_for_in_the_same_words_everywhere() -> None:
-    words = {
-        frozenset(option.type.choices)
-        for _, option in every_option()
-        if "--on-conflict" in option.opts and isinstance(option.type, click.Choice)
-    }
-    assert words == {frozenset({"upstream", "local", "fail"}), frozenset({"upstream", "local", "fail", "markers"})}
-
-
-@pytest.mark.parametrize("flag", ["--dry-run", "--diff", "--quiet", "--in-place"])
-def test_a_flag_takes_no_value_anywhere(flag: str) -> None:
-    options = [option for _, option in every_option() if flag in option.opts]
-    assert options
-    assert all(option.is_flag for option in options)
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_prints_no_marks_of_its_source(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([name, "--help"]) == 0
-    assert "\\b" not in capsys.readouterr().out
 
 
 def test_every_option_has_a_description() -> None:

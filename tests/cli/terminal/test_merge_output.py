@@ -138,12 +138,6 @@ def test_where_conflicts_are_to_fail_the_package_can_be_resolved_as_it_is(packag
     assert stderr[-1] == "settle it with: krm-merge resolve web@v2"
 
 
-@pytest.mark.parametrize("winner", ["upstream", "local"])
-def test_whoever_says_who_wins_is_not_asked_again(package: Path, winner: str) -> None:
-    _, stderr = run(package, "update", "web@v2", "--on-conflict", winner)
-    assert stderr[-1] == "1 conflict: c.yaml (data.value)"
-
-
 def test_quiet_says_neither_recap_nor_what_next(package: Path) -> None:
     _, stderr = run(package, "update", "web@v2", "--quiet", code=1)
     assert [text.split(": ")[0] for text in stderr] == ["error   c.yaml"]

@@ -19,14 +19,6 @@ from packages.repositories import Text, config_map, snapshot, write
 ABSENT = "0123456789abcdef" * 2 + "01234567"
 
 
-def test_the_package_of_these_tests_can_be_updated(package: Path, krm_merge: Callable[..., Run]) -> None:
-    done = krm_merge("update", f"{package}@v2")
-    assert done.returncode == 0, done.stderr
-    assert (package / "a.yaml").read_text() == config_map("a", color="blue", size="one")
-    assert not (package / "b.yaml").exists()
-    assert [entry.name for entry in package.parent.iterdir()] == [package.name]
-
-
 class TestKptfile:
     @pytest.mark.parametrize(
         ("text", "phrases"),
@@ -155,23 +147,6 @@ class TestUpdate:
         finally:
             os.close(handle)
         check_refusal(done, "another krm-merge is working on it; wait until it ends")
-        assert_unchanged(package, before)
-
-    def test_with_on_conflict_fail_a_conflict_changes_nothing(
-        self, package: Path, krm_merge: Callable[..., Run]
-    ) -> None:
-        write(package, {"a.yaml": config_map("a", color="green", size="one"), "notes.txt": "own\n"})
-        before = snapshot(package)
-        done = krm_merge("update", f"{package}@v2", "--on-conflict=fail")
-        assert done.returncode == 1
-        assert done.stderr.startswith("error ")
-        assert "refused; nothing was changed" in done.stderr.splitlines()
-        errors = [line for line in done.stderr.splitlines() if line.startswith("error ")]
-        assert len(errors) == 2
-        assert "a.yaml" in errors[0]
-        assert "data.color" in errors[0]
-        assert "notes.txt" in errors[1]
-        assert done.stdout == ""
         assert_unchanged(package, before)
 
     def test_fast_forward_refuses_local_changes(self, package: Path, krm_merge: Callable[..., Run]) -> None:

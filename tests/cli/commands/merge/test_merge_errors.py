@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.merge.updates import V1, V2, Files, Run, assert_unchanged, check_refusal
+from cli.commands.merge.updates import Run, assert_unchanged, check_refusal
 from packages.repositories import config_map, snapshot
 
 
@@ -60,18 +60,6 @@ class TestWhatDoesNotParse:
         assert done.returncode == 0, done.stderr
         assert "x.yaml: upstream does not parse (not UTF-8); merged as text" in done.stderr
         assert (sides[2] / "x.yaml").read_bytes() == texts[3].encode("latin-1")
-
-    def test_it_is_told_where_it_does_not_parse(
-        self, changing: Callable[[Files, Files], Path], krm_merge: Callable[..., Run]
-    ) -> None:
-        package = changing({**V1, "x.yaml": lines("one", "one")}, {**V2, "x.yaml": lines("[two", "one")})
-        done = krm_merge("update", f"{package}@v2")
-        assert done.returncode == 0, done.stderr
-        [warning] = [line for line in done.stderr.splitlines() if line.startswith("warning ")]
-        assert "x.yaml: upstream does not parse (" in warning
-        assert "line " in warning
-        assert (package / "x.yaml").read_text() == lines("[two", "one")
-        assert (package / "a.yaml").read_text() == config_map("a", color="blue", size="one")
 
     def test_what_upstream_did_not_change_is_no_matter(
         self, three: Callable[..., list[Path]], krm_merge: Callable[..., Run]

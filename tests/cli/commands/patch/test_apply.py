@@ -102,12 +102,6 @@ def test_json_stays_json(place: Place) -> None:
     assert {"name": "c", "args": ["a"]} in template["spec"]["containers"]
 
 
-def test_a_merge_patch_replaces_lists(place: Place) -> None:
-    out, _ = place.run("apply", "web.yaml", "patch.yaml", "--type", "merge")
-    (container,) = next(yaml.safe_load_all(out))["spec"]["template"]["spec"]["containers"]
-    assert container == {"name": "web", "image": "nginx:1.27"}
-
-
 def test_files_to_write(place: Place) -> None:
     result = WEB.replace("nginx:1.25", "nginx:1.27")
     assert place.run("apply", "web.yaml", "patch.yaml", "-o", "new.yaml")[0] == ""
@@ -329,8 +323,3 @@ def test_bytes_that_are_no_text(place: Place) -> None:
 def test_wrong_usage(place: Place, arguments: tuple[str, ...]) -> None:
     place.run(*arguments, code=2)
     assert place.read("web.yaml") == WEB
-
-
-@pytest.mark.parametrize("command", ["apply", "create", "run"])
-def test_help(place: Place, command: str) -> None:
-    assert f"krm-merge patch {command} [OPTIONS]" in place.run(command, "--help")[0]

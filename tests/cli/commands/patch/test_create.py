@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from typing import Any
 
 import pytest
 import yaml
 
 from cli.commands.patch.place import CRD, OBJECT, OLD, Place
-from e2e.hosts import SECONDS
 
 NEW = (
     OLD.replace("replicas: 1 # few", "replicas: 2")
@@ -144,28 +142,6 @@ def test_a_patch_that_does_not_lead_there_names_file_and_path(place: Place) -> N
     _, err = place.run("create", "old.yaml", "new.yaml", code=1)
     assert err.startswith("error new.yaml: spec.template.spec.containers: elements have the same merge key web: ")
     assert yaml.safe_load(place.run("create", "old.yaml", "new.yaml", "--type", "merge")[0])
-
-
-@pytest.mark.kubectl
-def test_kubectl_applies_what_was_created(place: Place) -> None:
-    written(place, old=OLD, new=NEW)
-    modes = ["--merge-keys", "single", "--list-order", "kubernetes"]
-    patch = yaml.safe_load(place.run("create", "old.yaml", "new.yaml", *modes)[0])
-    command = [
-        "kubectl",
-        "patch",
-        "--local",
-        "-o",
-        "json",
-        "-f",
-        "old.yaml",
-        "--type",
-        "strategic",
-        "-p",
-        json.dumps(patch),
-    ]
-    done = subprocess.run(command, cwd=place.directory, capture_output=True, check=True, timeout=SECONDS)
-    assert json.loads(done.stdout) == yaml.safe_load(NEW)
 
 
 @pytest.mark.parametrize(

@@ -169,10 +169,3 @@ def test_names_of_files(case: dict[str, str]) -> None:
     }
     path = names[case["fn"]](relpath(case["path"], case["exportDir"]))
     assert join(case["dir"], path) == case["expect"]
-
-
-def test_names_of_our_own_files() -> None:
-    assert [crane_file("a/b.yaml", "ignored-"), crane_file("b.yaml", "ignored-")] == [
-        "a/ignored-b.yaml",
-        "ignored-b.yaml",
-    ]

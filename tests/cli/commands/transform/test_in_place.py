@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 import yaml
 
-from checkout import ROOT
 from cli.commands.transform.place import (
     CLAIM,
     DNS,
@@ -21,19 +17,6 @@ from cli.commands.transform.place import (
     WEB,
     Place,
 )
-
-
-def test_as_a_program(three: Place) -> None:
-    """All other tests call what this one starts."""
-    three.write(**{"pkg/claim.yaml": CLAIM})
-    command = [sys.executable, "-m", "krm_merge", "transform", "pkg", "--plugin-dir", "plugins", "--whiteout"]
-    for action, code in (("drop", 0), ("delete", 2)):
-        env = {**os.environ, "PYTHONPATH": str(ROOT / "fn"), "NO_COLOR": "1"}
-        done = subprocess.run([*command, action], cwd=three.directory, env=env, capture_output=True, check=False)
-        assert (done.returncode, done.stdout) == (code, b""), done.stderr
-        assert b"Traceback" not in done.stderr
-        assert ("claim.yaml" in three.files("pkg")) is (action == "error")
-
 
 # ---- in place --------------------------------------------------------------------------------------------------------
 
@@ -112,17 +95,6 @@ def test_json(three: Place) -> None:
     assert lost[0]["field"] == {"path": "spec.replicas", "currentValue": "1", "proposedValue": "3"}
     assert lost[0]["file"] == {"path": "web.yaml"}
     assert lost[0]["resourceRef"] == {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
-
-
-def test_json_of_what_is_refused(three: Place) -> None:
-    out, err = three.transform("--format", "json", "--ignored-severity", "error", code=1)
-    document = json.loads(out)
-    assert document["files"] == {"added": [], "changed": [], "deleted": []}
-    assert [result["severity"] for result in document["results"] if result["tags"]["event"] == "ignored"] == [
-        "error"
-    ] * 2
-    assert err == ""
-    assert three.files("pkg") == FILES
 
 
 @pytest.mark.parametrize("how", [[], ["--diff"], ["--dry-run"], ["--transform-dir", "out"]])

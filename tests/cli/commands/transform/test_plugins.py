@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 from cli.commands.transform.place import FILES, STRIPPED, WEB, Place
-from krm_merge.functions.transform_config import options_of_crane
 from krm_merge.transform.plugins.sources import VARIABLE
 
 # ---- which plugins run -----------------------------------------------------------------------------------------------
@@ -88,11 +87,6 @@ def test_wrong_options(three: Place, arguments: list[str], says: str) -> None:
 def test_options_that_no_plugin_knows_warn(place: Place) -> None:
     _, err = place.run("pkg", "-q", "--optional-flags", '{"registry-replacment": "a=b"}')
     assert err == "warning no plugin knows the option registry-replacment\n"
-
-
-@pytest.mark.parametrize("text", ["", "  ", "{}"])
-def test_no_options(text: str) -> None:
-    assert options_of_crane(text) == {}
 
 
 # ---- --config --------------------------------------------------------------------------------------------------------
@@ -269,9 +263,3 @@ def test_list_plugins_as_json(two_plugins: Place) -> None:
 def test_wrong_usage(place: Place, arguments: tuple[str, ...]) -> None:
     place.run(*arguments, code=2)
     assert place.files("pkg") == FILES
-
-
-@pytest.mark.parametrize("command", [["run"], ["list-plugins"]])
-def test_help(place: Place, command: list[str]) -> None:
-    assert f"krm-merge transform {command[0]} [OPTIONS]" in place.run(*command, "--help")[0]
-    assert "krm-merge transform [OPTIONS] DIR | COMMAND" in place.run("--help")[0]
