@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from krm_merge.merge.package.narrow import Document as Document
     from krm_merge.merge.package.pipeline_effects import Pipeline as Pipeline
     from krm_merge.merge.package.pipeline_effects import ReadPipeline as ReadPipeline
-    from krm_merge.merge.package.pipeline_effects import carried_change as carried_change
+    from krm_merge.merge.package.pipeline_effects import with_change as with_change
     from krm_merge.merge.package.resources import BLUEPRINT as BLUEPRINT
     from krm_merge.merge.package.resources import CONFIG_CONNECTOR as CONFIG_CONNECTOR
     from krm_merge.merge.package.resources import CRD as CRD
@@ -106,7 +106,7 @@ __getattr__, __dir__ = lazy_interface(
         "lines.sequence": "matching_blocks merge_order",
         "lines.three_way": "CommentReader MERGE_COMMENT MergedText comments_in merge_lines notes_in",
         "package.document": "FieldMerge merge_document merge_embedded",
-        "package.pipeline_effects": "Pipeline ReadPipeline carried_change",
+        "package.pipeline_effects": "Pipeline ReadPipeline with_change",
         "package.merger": "ListKeys PackageMerger children_at essence follows_upstream_move node_at reaches",
         "package.narrow": "Document",
         "package.resources": "BLUEPRINT CONFIG_CONNECTOR CRD Folders Schemas Triple attribute attribution "

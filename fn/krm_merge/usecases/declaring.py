@@ -19,11 +19,11 @@ from krm_merge.merge import (
     Member,
     Policy,
     Schemas,
-    carried_change,
     comments_in,
     definitions_in,
     match_resources,
     with_attribution,
+    with_change,
 )
 from krm_merge.packages import (
     Changed,
@@ -120,11 +120,9 @@ def undeclare(local: Tree, path: str) -> DeclaredEdits:
     for member in ours.members:
         before, after = plain.rendered(member, member), ours.rendered(member, member)
         if member.place != path and not same(before, after):
-            schema = Schemas(lambda: ()).of(member)
             # The change that a patch made in what functions had made of it.
-            texts[member] = (
-                _changed_text(member, carried_change(member.value, before, after, schema)) if after else None
-            )
+            schema = Schemas(lambda: ()).of(member)
+            texts[member] = with_change(member, from_value(before), from_value(after), schema).text if after else None
     changes = {**_with_documents(ours, texts, {}), **changes}
     _prove(ours, RenderedPackage("edited", Changed(local, changes)), {}, path)
     return DeclaredEdits(changes, [_name(member) for member in texts])
