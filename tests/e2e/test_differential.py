@@ -115,7 +115,7 @@ STOPS = [
 @pytest.mark.parametrize("stop", STOPS, ids=lambda stop: stop.rule)
 def test_what_kpt_refuses(tmp_path: Path, stop: Stop) -> None:
     triple = Triple()
-    triple.put("Kptfile", 0, [[HEAD | {"metadata": {"name": "pkg"}}]] * 3, 0)
+    triple.put("Kptfile", 0, [HEAD | {"metadata": {"name": "pkg"}}] * 3, 0)
     for files, side in zip((triple.original, triple.upstream, triple.local), stop.sides, strict=True):
         files[stop.file] = side
     folder = tmp_path / "run"
@@ -477,7 +477,7 @@ CASES = [
 def different(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The packages `web` and `ours`, with all cases in each, as the two programs update them."""
     triple = Triple()
-    triple.put("Kptfile", 0, [[HEAD | {"metadata": {"name": "pkg"}}]] * 3, 0)
+    triple.put("Kptfile", 0, [HEAD | {"metadata": {"name": "pkg"}}] * 3, 0)
     for number, case in enumerate(CASES):
         for files, side in zip((triple.original, triple.upstream, triple.local), case.sides, strict=True):
             files.update(case.files(f"case{number:02}", side))

@@ -35,7 +35,6 @@ class Scalars:
 
     values: tuple[Any, ...]
     merges: bool = False
-    most: int = 4
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,7 +54,6 @@ class Records:
     keys: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     merge_key: str = ""
     defaults: Data = field(default_factory=dict)
-    most: int = 4
 
     def key_of(self, item: Data) -> tuple[Any, ...]:
         return tuple(item.get(name, self.defaults.get(name)) for name in self.keys)
@@ -89,10 +87,10 @@ class SpecShape:
 # ---- documents ---------------------------------------------------------------------------------------------------
 
 
-def some(rng: random.Random, values: Any, most: int = 4) -> list[Any]:
-    """Different ones of the values, in any order."""
+def some(rng: random.Random, values: Any) -> list[Any]:
+    """Up to four different ones of the values, in any order."""
     values = list(values)
-    return rng.sample(values, rng.randint(0, min(most, len(values))))
+    return rng.sample(values, rng.randint(0, min(4, len(values))))
 
 
 def document(rng: random.Random, spec: Spec, density: float = 0.5) -> Any:
@@ -102,13 +100,13 @@ def document(rng: random.Random, spec: Spec, density: float = 0.5) -> Any:
             return rng.choice(values)
         case Words(names=names, values=values):
             return {name: rng.choice(values) for name in some(rng, names)}
-        case Scalars(values=values, most=most):
-            return some(rng, values, most)
+        case Scalars(values=values):
+            return some(rng, values)
         case Record(fields=fields):
             chosen = [name for name in fields if is_fixed(fields[name]) or rng.random() < density]
             return {name: document(rng, fields[name], density) for name in chosen}
         case Records(keys=keys):
-            items = [element(rng, spec, density) for _ in range(rng.randint(0, spec.most))]
+            items = [element(rng, spec, density) for _ in range(rng.randint(0, 4))]
             if not keys:
                 return items
             return list({spec.key_of(item): item for item in items}.values())
@@ -277,9 +275,9 @@ class Patches:
                 patch[name] = document(self.rng, spec)
 
     def scalars(self, patch: Data, name: str, spec: Scalars) -> None:
-        items = some(self.rng, spec.values, spec.most)
+        items = some(self.rng, spec.values)
         if self.chance(0.4):
-            gone = some(self.rng, [value for value in spec.values if value not in items], spec.most)
+            gone = some(self.rng, [value for value in spec.values if value not in items])
             patch[f"$deleteFromPrimitiveList/{name}"] = gone
         order = [*items, *some(self.rng, [value for value in spec.values if value not in items])]
         self.order(patch, name, items, order, lambda item: item)
@@ -295,8 +293,8 @@ class Patches:
             fields = {key: self.rng.choice(spec.keys[key]) for key in keys}
             return {key: value for key, value in fields.items() if key not in defaults or self.chance(0.5)}
 
-        named = list({key_of(item): item for item in (key_fields() for _ in range(spec.most + 1))}.values())
-        items = [self.element(spec, item) for item in named[: self.rng.randint(0, spec.most - 1)]]
+        named = list({key_of(item): item for item in (key_fields() for _ in range(5))}.values())
+        items = [self.element(spec, item) for item in named[: self.rng.randint(0, 3)]]
         if items and self.chance(self.broken):
             broken = self.rng.choice(items)
             broken.pop(keys[0]) if self.chance(0.5) else broken.update({"$patch": "unknown"})
@@ -513,20 +511,4 @@ SMALL = Record(
     fixed=True,
 )
 """Every kind of field, and lists keyed by several fields, with and without defaults."""
-MANY = tuple("abcdefghijkl")
-LONG_LISTS = Record(
-    {
-        "metadata": Record({"finalizers": Scalars(MANY, merges=True, most=9)}, fixed=True),
-        "spec": Record(
-            {
-                "imagePullSecrets": Records(Record({}), {"name": MANY}, "name", most=9),
-                "hostAliases": Records(Record({"hostnames": Scalars(("x", "y"))}), {"ip": MANY}, "ip", most=9),
-                "volumes": Records(Record({"emptyDir": Words()}, ("retainKeys",)), {"name": MANY}, "name", most=9),
-            },
-            fixed=True,
-        ),
-    },
-    fixed=True,
-)
-"""Of a Pod."""
 KUBERNETES = {("", "v1", "Pod"): POD, ("apps", "v1", "Deployment"): DEPLOYMENT, ("", "v1", "Service"): SERVICE}

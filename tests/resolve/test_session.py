@@ -16,7 +16,7 @@ from krm_merge.merge.decisions.policy import Choice, Rule
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, Tree
 from krm_merge.report.record import DecisionRecord
-from krm_merge.resolve.interface import OF_PACKAGES, NotSettledError, RefusedChoiceError, choice_words
+from krm_merge.resolve.interface import OF_PACKAGES, RefusedChoiceError, choice_words
 from krm_merge.resolve.session import Session
 from krm_merge.usecases import Mergeable, Outcome
 from report.conflicts import SECRETS
@@ -54,28 +54,6 @@ def written(session: Session) -> Files:
 
 def records_of(session: Session) -> list[dict[str, Any]]:
     return [dict(record.to_value()) for record in session.records]
-
-
-def test_what_nobody_settled_is_open() -> None:
-    (record,) = replicas(1, 2, 5).records
-    assert (record.status, record.values["local"]) == ("open", 5)
-    assert "result" not in record.values
-    assert record.choices == ("upstream", "local", "original", "value")
-
-
-@pytest.mark.parametrize(("choice", "result"), [("upstream", 2), ("local", 5), ("original", 1)])
-def test_a_choice_answers_with_the_record_that_it_changed(choice: Choice, result: int) -> None:
-    session = replicas(1, 2, 5)
-    identifier = session.open[0].id
-    answer = session.choose([identifier], choice)
-    (record,) = answer.records
-    assert (record.id, record.status, record.chosen, record.values["result"]) == (
-        identifier,
-        "settled",
-        choice,
-        result,
-    )
-    assert (answer.removed, session.open, session.revision) == ([], [], 1)
 
 
 @pytest.mark.parametrize(
@@ -124,27 +102,6 @@ def test_a_value_that_would_make_the_resource_wrong_is_refused() -> None:
     with pytest.raises(RefusedChoiceError, match="make the resource invalid"):
         session.choose([identifier], "value", "missing")
     session.choose([identifier], "value", "a")
-
-
-@pytest.mark.parametrize("identifiers", [[], ["nothing"]])
-def test_what_is_not_there_cannot_be_chosen(identifiers: list[str]) -> None:
-    with pytest.raises(RefusedChoiceError):
-        replicas(1, 2, 5).choose(identifiers, "local")
-
-
-def test_a_choice_that_a_place_does_not_have_is_refused() -> None:
-    session = replicas(1, 2, 5)
-    with pytest.raises(
-        RefusedChoiceError, match="recognise cannot be chosen here; upstream, local, original, value can"
-    ):
-        session.choose([session.open[0].id], "recognise")
-    with pytest.raises(RefusedChoiceError, match="value must be given"):
-        session.choose([session.open[0].id], "local", "3")
-
-
-def test_nothing_is_saved_while_conflicts_are_open() -> None:
-    with pytest.raises(NotSettledError, match="1 conflict is open"):
-        replicas(1, 2, 5).save()
 
 
 def test_every_step_is_undone_and_done_again() -> None:
@@ -304,20 +261,6 @@ def test_a_rule_that_fails_leaves_its_conflict_open() -> None:
     assert [record.status for record in session.records] == ["open"]
     session.choose([session.open[0].id], "upstream")
     assert b"replicas: 2" in written(session)["c.yaml"]
-
-
-def test_what_is_around_a_place_is_shown_for_every_side() -> None:
-    session = replicas(1, 2, 5)
-    identifier = session.open[0].id
-    session.choose([identifier], "upstream")
-    contexts = session.contexts(identifier)
-    lines = {side: context.lines[context.start : context.stop] for side, context in contexts.items()}
-    assert lines == {
-        "original": ("  replicas: 1",),
-        "upstream": ("  replicas: 2",),
-        "local": ("  replicas: 5",),
-        "result": ("  replicas: 2",),
-    }
 
 
 def test_results_are_what_no_record_is_about() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import random
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,11 +32,8 @@ def scalars(value: Any, path: Path_, pairs: list[tuple[Data, str]]) -> list[tupl
 
 RESOURCES = 55
 """In one package: kpt takes quadratic time."""
-GROUPS = 20
 HEAD: Data = {"apiVersion": "kpt.dev/v1", "kind": "Kptfile"}
-IMAGES = [
-    f"gcr.io/kpt-fn/{name}" for name in ("set-labels", "apply-setters", "set-namespace", "search-replace", "sync")
-]
+FUNCTIONS = ("set-labels", "apply-setters", "set-namespace", "search-replace", "sync")
 
 
 @dataclass
@@ -47,84 +44,22 @@ class Triple:
     upstream: Files = field(default_factory=dict)
     local: Files = field(default_factory=dict)
 
-    def put(
-        self, name: str, seed: int, sides: Iterable[list[Data]], comments: float, names: Iterable[str] = ()
-    ) -> None:
-        """Adds the documents of each side to a file, or to one of another name; comments differ between the sides."""
-        for at, (files, side, file) in enumerate(
-            zip((self.original, self.upstream, self.local), sides, [*names] or [name] * 3, strict=True)
-        ):
-            for data in side:
-                document = as_text(seed + at * (seed % 2), data, 0, comments)
-                files[file] = f"{files[file]}---\n{document}" if file in files else document
+    def put(self, name: str, seed: int, sides: Iterable[Data], comments: float) -> None:
+        """Adds the document of each side to a file; comments differ between the sides."""
+        for at, (files, data) in enumerate(zip((self.original, self.upstream, self.local), sides, strict=True)):
+            document = as_text(seed + at * (seed % 2), data, 0, comments)
+            files[name] = f"{files[name]}---\n{document}" if name in files else document
 
 
 def kptfile(rng: random.Random) -> Data:
-    functions = [function(rng, image) for image in rng.sample(IMAGES, rng.randint(0, 4))]
-    info: Data = {
-        "description": rng.choice(generated.WORDS),
-        "keywords": rng.sample(["x", "y", "z"], rng.randint(1, 3)),
-    }
-    info["readinessGates"] = [{"conditionType": name} for name in rng.sample("ABC", rng.randint(1, 3))]
+    functions = [
+        {"image": f"gcr.io/kpt-fn/{name}:v0.{rng.randint(1, 3)}", "configMap": generated.words(rng)}
+        for name in rng.sample(FUNCTIONS, rng.randint(1, 4))
+    ]
+    gates = [{"conditionType": name} for name in rng.sample("ABC", rng.randint(1, 3))]
+    info = {"description": rng.choice(generated.WORDS), "readinessGates": gates}
     metadata = {"name": "pkg", "labels": generated.words(rng), "annotations": generated.words(rng)}
-    return HEAD | {"metadata": metadata, "info": info} | ({"pipeline": {"mutators": functions}} if functions else {})
-
-
-def function(rng: random.Random, image: str) -> Data:
-    result: Data = {"image": f"{image}:v0.{rng.randint(1, 3)}"}
-    kind = rng.random()
-    if kind < 0.6:
-        result["configMap"] = generated.words(rng)
-    elif kind < 0.8:
-        result["configPath"] = rng.choice(["a.yaml", "b.yaml"])
-    return result
-
-
-def tidy(resource: Data) -> Data:
-    """Ports have one key field of their own, and a name that follows from the key."""
-    for name, other, ports in ports_of(resource):
-        seen: set[tuple[Any, Any]] = set()
-        for port in [*ports]:
-            port.pop(other, None)
-            key = (port.get(name, 9), port.get("protocol", "TCP"))
-            if key in seen or name not in port:
-                ports.remove(port)
-            elif "name" in port:
-                port["name"] = f"p{key[0]}{key[1].lower()}"
-            seen.add(key)
-    return resource
-
-
-def ports_of(resource: Data) -> Iterator[tuple[str, str, list[Data]]]:
-    spec = resource.get("spec", {})
-    if "ports" in spec:
-        yield "port", "containerPort", spec["ports"]
-    pod = spec.get("template", {}).get("spec", {})
-    for each in [*pod.get("containers", []), *pod.get("initContainers", [])]:
-        if "ports" in each:
-            yield "containerPort", "port", each["ports"]
-
-
-OPEN = {"labels", "annotations", "data", "selector", "configMap"}
-
-
-SINGLE = {
-    "spec": {"Deployment": ("minReadySeconds", "progressDeadlineSeconds"), "Service": ("clusterIP", "sessionAffinity")},
-    "containers": {"Deployment": ("imagePullPolicy", "workingDir")},
-    "info": {"Kptfile": ("site", "licenseFile")},
-}
-
-
-def mappings(value: Any, path: Path_, pairs: list[tuple[Data, Path_]]) -> list[tuple[Data, Path_]]:
-    """The mappings that take further fields."""
-    pairs.append((value, path))
-    for name, item in value.items():
-        if isinstance(item, dict):
-            mappings(item, (*path, name), pairs)
-        elif isinstance(item, list) and name in KEYED:
-            for element in item:
-                mappings(element, (*path, name, "*"), pairs)
-    return pairs
+    return HEAD | {"metadata": metadata, "info": info, "pipeline": {"mutators": functions}}
 
 
 def other_scalar(rng: random.Random, value: Any) -> Any:
@@ -140,23 +75,19 @@ def other_scalar(rng: random.Random, value: Any) -> Any:
 def disjoint(rng: random.Random, original: Data) -> list[Data]:
     """The three sides of a resource: upstream and local change and add scalar fields, never the same ones."""
     sides = [original, copy.deepcopy(original), copy.deepcopy(original)]
-    path = (original["kind"],)
-    places = [scalars(side, path, []) for side in sides]
+    places = [scalars(side, (original["kind"],), []) for side in sides]
     for at in range(len(places[0])):
         if (side := rng.choice([0, 0, 1, 2])) != 0:
             holder, name = places[side][at]
             holder[name] = other_scalar(rng, holder[name])
     for at in (1, 2):
-        for holder, where in mappings(sides[at], path, []):
-            last = where[-2] if where[-1] == "*" else where[-1]
-            single = SINGLE.get(last, {}).get(path[0])
-            if rng.random() < 0.4 and last in OPEN:
-                holder[f"example.com/{'_ul'[at]}{rng.randint(1, 99)}"] = rng.choice(generated.WORDS)
-            elif rng.random() < 0.4 and single:
-                value = rng.randint(1, 99) if single[at - 1].endswith("Seconds") else "new"
-                holder[single[at - 1]] = value
-            elif rng.random() < 0.2 and where[1:] == ("metadata",):
-                holder.setdefault("labels", {})[f"{'_ul'[at]}-new"] = "new"
+        for holder, name in (
+            (sides[at]["metadata"], "labels"),
+            (sides[at]["metadata"], "annotations"),
+            (sides[at], "data"),
+        ):
+            if rng.random() < 0.4 and (name in holder or name == "labels"):
+                holder.setdefault(name, {})[f"example.com/{'_ul'[at]}"] = rng.choice(generated.WORDS)
     return sides
 
 
@@ -165,11 +96,9 @@ def disjoint_edits(seed: int) -> Triple:
     triple = Triple()
     makers = [generated.deployment, generated.service, generated.config_map, generated.role]
     for at in range(RESOURCES):
-        sides = disjoint(rng, tidy(rng.choice(makers)(rng, f"r{at}")))
+        sides = disjoint(rng, rng.choice(makers)(rng, f"r{at}"))
         folder = rng.choice(["", "", "sub/"])
-        triple.put(
-            f"{folder}{rng.randint(1, 9)}.yaml", rng.randrange(2**32), [[s] for s in sides], rng.choice([0, 0.2])
-        )
+        triple.put(f"{folder}{rng.randint(1, 9)}.yaml", rng.randrange(2**32), sides, rng.choice([0, 0.2]))
     for name in ("Kptfile", "sub/Kptfile"):
-        triple.put(name, 0, [[side] for side in disjoint(rng, kptfile(rng))], 0)
+        triple.put(name, 0, disjoint(rng, kptfile(rng)), 0)
     return triple

@@ -24,7 +24,6 @@ from e2e.hosts import SECONDS
 from effort import SEED, scaled
 from generated.objects import (
     KUBERNETES,
-    LONG_LISTS,
     Data,
     Patches,
     Record,
@@ -125,15 +124,6 @@ def test_patches(kind: Type, tmp_path: Path) -> None:
     assert seen.total() == count * DOCUMENTS
     assert seen["changed"] > seen.total() / 4
     assert seen["failed"] < seen.total() / 3
-
-
-def test_long_lists(tmp_path: Path) -> None:
-    """Order lists, deletions and new elements of one list together."""
-    rng, kind, seen = random.Random(f"{SEED} long"), ("", "v1", "Pod"), Counter[str]()
-    for _ in range(scaled(40)):
-        patch = Patches(rng, single=True, density=0.9).record(LONG_LISTS)
-        seen += compare(tmp_path, objects(rng, kind, LONG_LISTS), patch, kind)
-    assert seen["changed"] > seen.total() / 2
 
 
 @TYPES

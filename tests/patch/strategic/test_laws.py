@@ -79,21 +79,6 @@ def directives(value: Any) -> list[str]:
     return [directive for item in value for directive in directives(item)] if isinstance(value, list) else []
 
 
-def sort_lists(value: Any) -> Any:
-    """A document with its lists sorted."""
-    if isinstance(value, dict):
-        return {name: sort_lists(inner) for name, inner in value.items()}
-    return sorted(map(sort_lists, value), key=repr_sorted) if isinstance(value, list) else value
-
-
-def repr_sorted(value: Any) -> str:
-    return (
-        repr(sorted((name, repr_sorted(inner)) for name, inner in value.items()))
-        if isinstance(value, dict)
-        else repr(value)
-    )
-
-
 # ---- two ways ----------------------------------------------------------------------------------------------------
 
 
@@ -186,21 +171,6 @@ def assert_own(before: Data, after: Data) -> None:
             assert before[name] is value or not isinstance(value, dict | list), name
         elif isinstance(value, dict) and isinstance(before.get(name), dict):
             assert_own(before[name], value)
-
-
-@TYPES
-@FOR_EACH_TYPE
-@given(rng=RANDOMS, kubernetes=st.booleans(), broken=st.sampled_from([0.0, 0.3]))
-def test_no_directive_is_left(rng: random.Random, spec: Record, shape: Shape, kubernetes: bool, broken: float) -> None:
-    start, patch = some_document(rng, spec), Patches(rng, single=kubernetes, broken=broken).record(spec)
-    try:
-        if kubernetes:
-            result = apply(start, patch, shape, list_order="kubernetes", merge_keys="single")
-        else:
-            result = apply(start, patch, shape)
-    except PatchError:
-        return
-    assert not directives(result)
 
 
 JSON: Final = st.recursive(

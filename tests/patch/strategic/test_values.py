@@ -16,7 +16,6 @@ from krm_merge.patch import (
     create,
     create_merge_three_way,
 )
-from krm_merge.patch.model import text_of
 
 Data = dict[str, Any]
 
@@ -76,21 +75,3 @@ def test_a_live_object_that_somebody_changed_is_not_overwritten_unasked() -> Non
         create_merge_three_way(original, modified, {"a": 3, "b": 1}, overwrite=False)
     # The change of another field is nobody's loss.
     assert create_merge_three_way({"a": 1}, {"a": 2}, {"a": 1, "b": 2}, overwrite=False) == {"a": 2}
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (True, "true"),
-        (False, "false"),
-        (None, "<nil>"),
-        (8080, "8080"),
-        (1.5, "1.5"),
-        (0.0001, "0.0001"),
-        (1e-7, "1e-07"),
-        (2.5e22, "2.5e+22"),
-        ("a", "a"),
-    ],
-)
-def test_scalars_as_kubectl_sorts_them(value: Any, text: str) -> None:
-    assert text_of(value) == text

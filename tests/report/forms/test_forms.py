@@ -286,39 +286,6 @@ def test_importing_the_package_costs_nothing() -> None:
     assert done.stdout == "['krm_merge']\nFalse\n"
 
 
-def test_the_function_imports_nothing_of_reports() -> None:
-    code = (
-        "import sys\nfrom krm_merge.functions import process\n"
-        "side = 'apiVersion: kpt.dev/v1\\nkind: Kptfile\\nmetadata:\\n  name: p\\ninfo:\\n  description: %s\\n'\n"
-        "indented = lambda text: ''.join('    ' + line + '\\n' for line in text.splitlines())\n"
-        "data = 'apiVersion: config.kubernetes.io/v1\\nkind: ResourceList\\nitems:\\n-' + indented(side % 'c')[3:]\n"
-        "data = data.replace('\\n    ', '\\n  ').replace('-    ', '- ').replace('-   ', '- ').replace('-  ', '- ')\n"
-        "data += 'functionConfig:\\n  apiVersion: fn.kpt.dev/v1alpha1\\n  kind: MergePackage\\n'\n"
-        "data += '  original: |\\n' + indented(side % 'a') + '  upstream: |\\n' + indented(side % 'b')\n"
-        "done = process(data.encode())\n"
-        "print(b'description: b' in done.output)\n"
-        "print(sorted(m for m in sys.modules if m.startswith('krm_merge')))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    merged, modules = done.stdout.splitlines()
-    assert merged == "True", done.stderr
-    others = (
-        "krm_merge.report",
-        "krm_merge.packages",
-        "krm_merge.policy",
-    )
-    assert [name for name in eval(modules) if name.startswith(others)] == []
-
-
-def test_the_example_of_the_package_runs() -> None:
-    import doctest
-
-    import krm_merge
-
-    assert doctest.testmod(krm_merge).failed == 0
-    assert doctest.testmod(krm_merge).attempted > 3
-
-
 def test_records_can_be_pickled() -> None:
     import pickle
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from resolve.browsing import MILLISECONDS, card, count, faults, open_page, window
-from resolve.packages import CHOSEN_OF_FIVE, config_maps, five_kinds, task_of
+from resolve.browsing import card, count, faults, open_page, window
+from resolve.packages import CHOSEN_OF_FIVE, five_kinds, task_of
 from resolve.serving import Client, serve
 
 pytestmark = pytest.mark.browser
@@ -200,17 +200,3 @@ def test_anybody_can_settle_many(browser: Browser) -> None:
         faults(page, "group")
         assert page.locator("html").evaluate("html => html.scrollWidth") <= 360
     context.close()
-
-
-def test_a_thousand_conflicts_are_searched_and_settled(context: BrowserContext, messages: list[str]) -> None:
-    with serve(task_of(*config_maps(1000))) as client:
-        page = open_page(context, client)
-        expect(count(page)).to_have_text("1,000 open · 0 settled")
-        page.keyboard.press("/")
-        page.keyboard.type("c99")
-        expect(page.locator("#found")).to_have_text("11 of 1,000")
-        expect(page.locator("section article")).to_have_count(11)
-        page.keyboard.press("Escape")
-        page.keyboard.press("a")
-        page.keyboard.press("l")
-        expect(count(page)).to_have_text("All 1,000 settled", timeout=5 * MILLISECONDS)

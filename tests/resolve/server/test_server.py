@@ -152,12 +152,6 @@ def test_the_lines_around_a_place(client: Client) -> None:
     assert client.ask("/api/context").status == 404
 
 
-def test_always_writes_a_rule(client: Client) -> None:
-    (first, _) = client.report()["records"]
-    answer = client.choose([first["id"]], "local", always=True)
-    assert answer.body["records"][0]["settledBy"] == "rule merge-policy.yaml"
-
-
 def test_saving_needs_all_settled_and_comes_once(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "_AFTER_SAVING", SECONDS)
     refused = client.ask("/api/save", {})
