@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from components.world import World, branches_of, digest
+from components.world import World, branches_of
 from e2e.hosts import git
 from forges.connected import Time as Clock
 from forges.connected import connect
@@ -105,22 +105,3 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     redirection = {"COUNT": "1", "KEY_0": f"url.{tmp_path}/.insteadOf", "VALUE_0": OWNER}
     for name, value in redirection.items():
         monkeypatch.setenv(f"GIT_CONFIG_{name}", value)
-
-
-def common_parent(world: HostedWorld) -> None:
-    """Use case 1, a common parent image; nobody has changed it yet."""
-    world.repository("parent", {"Dockerfile": "FROM scratch\n"})
-    world.repository("child", {"Dockerfile": dockerfile("0")})
-    world.component("parent", "parent")
-    world.component("child", "child", "parent", at="c")
-
-
-def change_parent(world: HostedWorld) -> None:
-    """A pull request of a person to the parent, which is built."""
-    world.commit("parent", "update", {"Dockerfile": "FROM scratch\nRUN new\n"})
-    assert world.open("parent", "update") == 1
-    world.build("parent", "parent", "1", 1)
-
-
-def dockerfile(letter: str) -> str:
-    return f"FROM quay.io/o/parent@{digest(letter)} AS base\nRUN true"

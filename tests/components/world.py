@@ -7,16 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
 import yaml
 
+from components.observations import digest
 from krm_merge.cli.app import main
 from krm_merge.forges.interface import ForgePullRequest
 from krm_merge.forges.local import How, LocalForge
-
-
-def digest(letter: str) -> str:
-    """A digest that is easy to tell from others."""
-    return "sha256:" + (letter * 64)[:64]
 
 
 def data(text: str) -> str:
@@ -245,3 +242,44 @@ class World:
             assert self.heads() == before
         assert all(not plan.get("actions") for plan in self.plan(*names))
         return plans
+
+
+def common_parent(world: World) -> None:
+    """Use case 1, a common parent image; nobody has changed it yet."""
+    world.repository("parent", {"Dockerfile": "FROM scratch\n"})
+    world.repository("child", {"Dockerfile": dockerfile("0")})
+    world.component("parent", "parent")
+    world.component("child", "child", "parent", at="c")
+
+
+def change_parent(world: World) -> None:
+    """A pull request of a person to the parent, which is built."""
+    world.commit("parent", "update", {"Dockerfile": "FROM scratch\nRUN new\n"})
+    assert world.open("parent", "update") == 1
+    world.build("parent", "parent", "1", 1)
+
+
+def dockerfile(letter: str) -> str:
+    return f"FROM quay.io/o/parent@{digest(letter)} AS base\nRUN true"
+
+
+class Killed(BaseException):
+    """The end of the process, as far as the code can tell."""
+
+
+def is_killed(world: World, monkeypatch: pytest.MonkeyPatch, owner: type, step: str, *, after: bool) -> bool:
+    """Applies until the step; whether it came to that."""
+    original = getattr(owner, step)
+
+    def die(*arguments: object, **named: object) -> object:
+        if after:
+            original(*arguments, **named)
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, step, die)
+        try:
+            world.apply()
+        except Killed:
+            return True
+    return False

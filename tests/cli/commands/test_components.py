@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from components.world import World, digest
+from components.world import World, change_parent, common_parent
 from krm_merge.cli.app import main
 
 
@@ -15,10 +15,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setenv("KRM_MERGE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     setting = World(tmp_path)
-    setting.repository("parent", {"Dockerfile": "FROM scratch\n"})
-    setting.repository("child", {"Dockerfile": f"FROM quay.io/o/parent@{digest('0')}\n"})
-    setting.component("parent", "parent")
-    setting.component("child", "child", "parent", at="c")
+    common_parent(setting)
     return setting
 
 
@@ -40,9 +37,7 @@ def test_nothing_is_planned(world: World, capsys: pytest.CaptureFixture[str]) ->
 
 def test_one_broken_plan_of_several(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     """C4: the others are carried out."""
-    world.commit("parent", "update", {"Dockerfile": "FROM scratch\nRUN new\n"})
-    world.open("parent", "update")
-    world.build("parent", "parent", "1", 1)
+    change_parent(world)
     world.plan("parent", "child")
     (world.package / "plans" / "a.yaml").write_text("kind: [\n")
     about = "apiVersion: components.krm-merge.dev/v1alpha1\nkind: PullRequestPlan\nmetadata: {name: b}\n"

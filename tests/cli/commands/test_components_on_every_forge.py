@@ -7,16 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from components.hosted_world import HostedWorld, change_parent, common_parent, dockerfile, environment
+from components.hosted_world import HostedWorld, environment
+from components.world import change_parent, common_parent, dockerfile, is_killed
 from effort import SEED
 from forges.connected import HOSTED
 from forges.fake_forge import TOKEN, Pull
 from krm_merge.forges.hosted.answers import HostedForge
 from krm_merge.git.store import Remote
-
-
-class Killed(BaseException):
-    """The end of the process, as far as the code can tell."""
 
 
 @pytest.fixture(params=[*HOSTED])
@@ -92,38 +89,20 @@ def test_killed_at_any_step_the_next_run_ends_the_same(
 ) -> None:
     """C4: before and after pushed, opened, described, ready; a second pull request is never opened."""
     world.plan("parent", "child")
-    killed = is_killed(world, monkeypatch, owner, step, after)
+    killed = is_killed(world, monkeypatch, owner, step, after=after)
     assert world.apply() == 0
     (pull,) = world.pulls("child")
     assert (pull.draft, pull.state, pull.source_branch) == (True, "open", "update/child")
     world.build("parent", "parent", "2", 1)
     merge_and_build(world, "9")
     world.plan("parent", "child")
-    killed |= is_killed(world, monkeypatch, owner, step, after)
+    killed |= is_killed(world, monkeypatch, owner, step, after=after)
     assert killed
     assert world.apply() == 0
     (pull,) = world.pulls("child")
     assert (pull.draft, pull.state, pull.source_branch) == (False, "open", "update/child")
     assert world.files("child", "update/child") == {"Dockerfile": dockerfile("9")}
     assert all(not plan.get("actions") for plan in world.plan("parent", "child"))
-
-
-def is_killed(world: HostedWorld, monkeypatch: pytest.MonkeyPatch, owner: type, step: str, after: bool) -> bool:
-    """Applies until the step; whether it came to that."""
-    original = getattr(owner, step)
-
-    def die(*arguments: object, **named: object) -> object:
-        if after:
-            original(*arguments, **named)
-        raise Killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr(owner, step, die)
-        try:
-            world.apply()
-        except Killed:
-            return True
-    return False
 
 
 @on_one_forge_by_day

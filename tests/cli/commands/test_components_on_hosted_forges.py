@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from components.hosted_world import HostedWorld, change_parent, common_parent, dockerfile, environment
+from components.hosted_world import HostedWorld, environment
+from components.world import change_parent, common_parent, dockerfile
 from forges.connected import Time as Clock
 from forges.connected import connect
 from forges.fake_forge import TOKEN, FakeForge, Fault

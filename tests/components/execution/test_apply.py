@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from components.world import World, digest
+from components.observations import digest
+from components.world import World, change_parent, common_parent, dockerfile
 from krm_merge.components.plan.model import MARK
 from krm_merge.forges.interface import ForgeError
 from krm_merge.forges.local import LocalForge
@@ -20,13 +21,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """A parent image with a pull request that is built, and its child."""
     monkeypatch.setenv("KRM_MERGE_CACHE_DIR", str(tmp_path / "cache"))
     world = World(tmp_path)
-    world.repository("parent", {"Dockerfile": "FROM scratch\n"})
-    world.repository("child", {"Dockerfile": f"FROM quay.io/o/parent@{digest('0')}\n"})
-    world.component("parent", "parent")
-    world.component("child", "child", "parent", at="c")
-    world.commit("parent", "update", {"Dockerfile": "FROM scratch\nRUN new\n"})
-    world.open("parent", "update")
-    world.build("parent", "parent", "1", 1)
+    common_parent(world)
+    change_parent(world)
     return world
 
 
@@ -148,7 +144,7 @@ def test_commits_of_people_stay(world: World, how: str, capsys: pytest.CaptureFi
     world.merge_and_build("parent", "parent", 1, "9", "merge")
     world.go_on("parent", "child")
     assert world.files("child", branch)["README"] == "mine"
-    assert world.files("child", branch)["Dockerfile"] == f"FROM quay.io/o/parent@{digest('9')}"
+    assert world.files("child", branch)["Dockerfile"] == dockerfile("9")
     world.commit("child", "main", {"OTHER": "1\n"})
     world.plan("parent", "child")
     assert world.pull("child", 1).state == "open"

@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 from checkout import ROOT
-from components.world import World, digest
+from components.observations import digest
+from components.world import World
 from krm_merge.cli.app import main
 from krm_merge.forges.local import How
 

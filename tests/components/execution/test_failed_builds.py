@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from components.world import World, digest
+from components.observations import digest
+from components.world import World, common_parent
 from krm_merge.cli.app import main
 
 PARENT = ("parent", "child")
@@ -18,10 +19,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """A parent with a pull request of one commit."""
     monkeypatch.setenv("KRM_MERGE_CACHE_DIR", str(tmp_path / "cache"))
     world = World(tmp_path)
-    world.repository("parent", {"Dockerfile": "FROM scratch\n"})
-    world.repository("child", {"Dockerfile": f"FROM quay.io/o/parent@{digest('0')}\n"})
-    world.component("parent", "parent")
-    world.component("child", "child", "parent", at="c")
+    common_parent(world)
     world.commit("parent", "feature", {"Dockerfile": "FROM scratch\nRUN 1\n"})
     assert world.open("parent", "feature") == 1
     return world

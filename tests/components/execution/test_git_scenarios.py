@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from components.world import World, digest
+from components.observations import digest
+from components.world import World, change_parent, common_parent, dockerfile, is_killed
 from forges.origins import comments_of
 from krm_merge.components.repository import Repository
 from krm_merge.forges.local import LocalForge
@@ -105,18 +106,9 @@ def test_s3_one_repository(monorepo: World) -> None:
 @pytest.fixture
 def parent(world: World) -> World:
     """Use case 1: a common parent image."""
-    world.repository("parent", {"Dockerfile": "FROM scratch\n"})
-    world.repository("child", {"Dockerfile": f"FROM quay.io/o/parent@{digest('0')} AS base\nRUN true\n"})
-    world.component("parent", "parent")
-    world.component("child", "child", "parent", at="c")
-    world.commit("parent", "update", {"Dockerfile": "FROM scratch\nRUN new\n"})
-    assert world.open("parent", "update") == 1
-    world.build("parent", "parent", "1", 1)
+    common_parent(world)
+    change_parent(world)
     return world
-
-
-def dockerfile(letter: str) -> str:
-    return f"FROM quay.io/o/parent@{digest(letter)} AS base\nRUN true"
 
 
 def test_s7_closed_without_a_merge(parent: World) -> None:
@@ -158,10 +150,6 @@ def test_s8_and_the_other_is_closed(parent: World) -> None:
     assert world.files("child", pull.source_branch)["Dockerfile"] == dockerfile("0")
 
 
-class Killed(BaseException):
-    """The end of the process, as far as the code can tell."""
-
-
 STEPS = [
     (Repository, "commit", True),
     (Repository, "push", False),
@@ -179,12 +167,12 @@ def test_what_an_interrupted_run_left_undone_the_next_one_does(
     """C4: killed before or after any step, the same plans lead to the same branches and pull requests."""
     world = parent
     world.plan("parent", "child")
-    killed = interrupt(world, monkeypatch, owner, step, after)
+    killed = is_killed(world, monkeypatch, owner, step, after=after)
     assert world.apply() == 0
     world.build("parent", "parent", "2", 1)
     world.merge_and_build("parent", "parent", 1, "9", "merge")
     world.plan("parent", "child")
-    killed |= interrupt(world, monkeypatch, owner, step, after)
+    killed |= is_killed(world, monkeypatch, owner, step, after=after)
     assert killed
     assert world.apply() == 0
     (pull,) = world.pulls("child")
@@ -192,24 +180,6 @@ def test_what_an_interrupted_run_left_undone_the_next_one_does(
     assert world.files("child", "update/child")["Dockerfile"] == dockerfile("9")
     assert world.subjects("child", "update/child") == [f"Update parent to {digest('9')[:19]}"]
     assert all(not plan.get("actions") for plan in world.plan("parent", "child"))
-
-
-def interrupt(world: World, monkeypatch: pytest.MonkeyPatch, owner: type, step: str, after: bool) -> bool:
-    """Applies until the step; whether it came to that."""
-    original = getattr(owner, step)
-
-    def die(*arguments: object, **named: object) -> object:
-        if after:
-            original(*arguments, **named)
-        raise Killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr(owner, step, die)
-        try:
-            world.apply()
-        except Killed:
-            return True
-    return False
 
 
 def test_people_add_commits(parent: World) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from components.world import World, digest
+from components.observations import digest
+from components.world import World
 from forges.origins import comments_of
 from krm_merge.cli.app import main
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from components.world import World, digest
+from components.observations import digest
+from components.world import World
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
-from components.world import digest
+from components.observations import digest, key
 from krm_merge.components.graph import BranchNames, Graph, Role, build_graph
 from krm_merge.components.konflux.history import History
-from krm_merge.components.konflux.model import Build, BuildEvent, BuildOutcome, Component, ComponentKey, PullRequest
+from krm_merge.components.konflux.model import Build, BuildEvent, BuildOutcome, Component, PullRequest
 from krm_merge.components.plan.model import MARK, Planning
 from krm_merge.components.plan.planner import plan
 from krm_merge.components.plan.simulation import BuildFate, Simulation, Snapshot, World, fate, simulate
@@ -44,10 +44,6 @@ MATRIX: list[tuple[Role, BuildEvent, BuildOutcome, tuple[bool, bool, bool]]] = [
 def test_s12_matrix(role: Role, event: BuildEvent, outcome: BuildOutcome, expected: tuple[bool, bool, bool]) -> None:
     """CR14 to CR18."""
     assert fate(role, event, outcome) == BuildFate(*expected)
-
-
-def key(name: str) -> ComponentKey:
-    return ComponentKey("team", name)
 
 
 def component(name: str, *depends_on: str, at: str = "0", app: str = "app") -> Component:

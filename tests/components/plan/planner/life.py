@@ -15,7 +15,7 @@ from components.plan.planner.memory import Hosted, KilledError, MemoryForge, Str
 from krm_merge.components.execution import apply_plan
 from krm_merge.components.graph import BranchNames, Graph, build_graph
 from krm_merge.components.konflux.history import History
-from krm_merge.components.konflux.model import Build, BuildEvent, Component, ComponentKey, PullRequest
+from krm_merge.components.konflux.model import Build, BuildEvent, BuildOutcome, Component, ComponentKey, PullRequest
 from krm_merge.components.plan.model import DescribedState, Plan, parse_description
 from krm_merge.components.plan.plan_file import read_recorded_plan
 from krm_merge.components.plan.planner import plan
@@ -37,19 +37,6 @@ SHAPES: tuple[dict[str, tuple[str, ...]], ...] = (
 BRANCHES = ("f", "f/x", "g", "u/1", "release")
 
 
-@dataclass(frozen=True)
-class Running:
-    """A build that has not ended."""
-
-    component: str
-    repository: str
-    event: BuildEvent
-    revision: str
-    source: str
-    target: str
-    number: int
-
-
 @dataclass
 class Life:
     """All that there is, and what happens to it; equal seeds give equal lives."""
@@ -59,7 +46,7 @@ class Life:
     strikes: Strikes = field(default_factory=Strikes)
     components: dict[str, Component] = field(default_factory=dict)
     builds: list[Build] = field(default_factory=list)
-    running: list[Running] = field(default_factory=list)
+    running: list[Build] = field(default_factory=list)
     clock: int = 0
     rounds: int = 0
     """How many rounds it took to come to rest."""
@@ -158,10 +145,14 @@ class Life:
         for _ in range(min(self.random.randint(1, 3), len(self.running))):
             build = self.running.pop(self.random.randrange(len(self.running)))
             outcome = self.random.choices(("succeeded", "failed", "lost"), (18, 1, 1))[0]
-            self._note(f"{outcome}: {build.event} {build.component} of {build.source} at {build.revision[:9]}")
+            self._note(f"{outcome}: {build.event} {build.component} of {build.source_branch} at {build.revision[:9]}")
             if outcome == "lost":
                 continue
-            self.builds.append(self._end(build, failed=outcome == "failed"))
+            name, digest, at = build.component.name, self._digest(build.component.name), self._now()
+            ended = replace(build, name=f"{name}-{self.clock}", started=at, completed=at)
+            is_failed = outcome == "failed"
+            result: BuildOutcome = "failed" if is_failed else "succeeded"
+            self.builds.append(replace(ended, outcome=result, digest="" if is_failed else digest))
             if outcome == "succeeded" and build.event == "push" and self.has_status:
                 self._promote(self.builds[-1])
 
@@ -515,30 +506,17 @@ class Life:
                 continue
             self.started.add((hosted.url, pull.number, head))
             for name in self._components_of(hosted, self.forge.changed_files(hosted.url, pull.number)):
-                source, target = pull.source_branch, pull.target_branch
-                self.running.append(Running(name, hosted.url, "pull_request", head, source, target, pull.number))
+                self._start(name, hosted, "pull_request", head, pull.source_branch, pull.target_branch, pull.number)
 
     def _start_push_builds(self, hosted: Hosted, branch: str, commit: str, changed: list[str], number: int) -> None:
         for name in self._components_of(hosted, changed):
-            self.running.append(Running(name, hosted.url, "push", commit, branch, branch, number))
+            self._start(name, hosted, "push", commit, branch, branch, number)
 
-    def _end(self, build: Running, *, failed: bool) -> Build:
-        digest, at = self._digest(build.component), self._now()
-        return Build(
-            f"{build.component}-{self.clock}",
-            ComponentKey("team", build.component),
-            build.event,
-            "failed" if failed else "succeeded",
-            build.repository,
-            build.revision,
-            build.source,
-            build.target,
-            build.number,
-            f"quay.io/acme/{build.component}",
-            "" if failed else digest,
-            at,
-            at,
-        )
+    def _start(
+        self, name: str, hosted: Hosted, event: BuildEvent, revision: str, source: str, target: str, number: int
+    ) -> None:
+        key, image = ComponentKey("team", name), f"quay.io/acme/{name}"
+        self.running.append(Build("", key, event, "running", hosted.url, revision, source, target, number, image))
 
 
 def _state(pull: ForgePullRequest) -> DescribedState:

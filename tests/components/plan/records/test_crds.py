@@ -12,7 +12,8 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from checkout import ROOT
-from components.world import World, digest
+from components.observations import digest
+from components.world import World
 from krm_merge.components.konflux.reading import read_pull_request
 from krm_merge.components.plan.model import MARK, Action, TriggerState
 from krm_merge.components.plan.plan_file import read_recorded_plan
