@@ -73,15 +73,6 @@ FUNCTIONS = [
         on="local",
     ),
     functions(
-        "F7 two functions of one image, refused",
-        (FIRST,),
-        (FIRST, THEIRS),
-        (FIRST, OURS),
-        (FIRST, OURS),
-        "F7",
-        on="fail",
-    ),
-    functions(
         "F7 two functions of one name are one conflict",
         ("  - name: a\n    image: r/a:v1\n",),
         ("  - name: a\n    image: r/a:v1\n", "  - name: n\n    image: r/up:v1\n"),
@@ -116,7 +107,6 @@ FUNCTIONS = [
         (FIRST, OURS, THEIRS),
         smart=True,
     ),
-    functions("F7 smart: equal functions are one", (FIRST,), (FIRST, OURS), (FIRST, OURS), (FIRST, OURS), smart=True),
     functions(
         "F7 smart: functions that differ in the version alone are one",
         (FIRST,),
@@ -201,13 +191,6 @@ IDENTITY = [
         BASE | overlay("prod", 9) | overlay("staging", 4),
         OVERLAYS,
         BASE | overlay("prod", 9) | overlay("staging", 4),
-    ),
-    row(
-        "R1 each side changes another overlay",
-        OVERLAYS,
-        OVERLAYS | overlay("dev", 2),
-        OVERLAYS | overlay("prod", 10),
-        BASE | overlay("dev", 2) | overlay("prod", 10),
     ),
     row(
         "R1 only local has an overlay: upstream's change reaches the base alone",
@@ -502,22 +485,6 @@ DOCUMENTS = [
         maps("a2", "b1", "c1"),
         maps("a2", "c1"),
     ),
-    row(
-        "R2 upstream removes a document that local changed",
-        maps("a1", "b1"),
-        maps("a1"),
-        maps("a1", "b2"),
-        maps("a1", "b2"),
-        "F5",
-    ),
-    row(
-        "R2 local removes a document that upstream changed",
-        maps("a1", "b1"),
-        maps("a1", "b2"),
-        maps("a1"),
-        maps("a1"),
-        "F5",
-    ),
     row("R2 both add the same document", maps("a1"), maps("a1", "n1"), maps("n1", "a1"), maps("n1", "a1")),
     row("R2 both add a document of one name", maps("a1"), maps("a1", "n1"), maps("a1", "n2"), maps("a1", "n1"), "V4"),
     row(
@@ -526,14 +493,6 @@ DOCUMENTS = [
         {"a.yaml": maps("a1"), "b.yaml": maps("b1")},
         {"a.yaml": maps("a2", "b1")},
         {"a.yaml": maps("a2"), "b.yaml": maps("b1")},
-    ),
-    row(
-        "R2 upstream removes the file of a resource that local changed",
-        {"a.yaml": maps("a1"), "b.yaml": maps("b1")},
-        {"a.yaml": maps("a1")},
-        {"a.yaml": maps("a1"), "b.yaml": maps("b2")},
-        {"a.yaml": maps("a1"), "b.yaml": maps("b2")},
-        "F5",
     ),
 ]
 

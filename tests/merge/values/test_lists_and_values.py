@@ -65,13 +65,6 @@ NAMED = [
 ]
 LISTS = [
     row(
-        "L1 each side changes another element of a keyed list",
-        pod(container(), container(name="d")),
-        pod(container("web:v2"), container(name="d")),
-        pod(container(), container("own:v3", name="d")),
-        pod(container("web:v2"), container("own:v3", name="d")),
-    ),
-    row(
         "L1 a key field that is null counts as its default",
         service("A"),
         service("A", port=80).replace("port: 80", "port: 80\n    targetPort: up"),
@@ -96,30 +89,12 @@ LISTS = [
         "F5",
     ),
     row(
-        "L3 one side changes the first element, the other the second",
-        RULES,
-        RULES.replace("[a], resources: [x]", "[a], resources: [up]"),
-        RULES.replace("[b], resources: [x]", "[b], resources: [mine]"),
-        RULES.replace("[a], resources: [x]", "[a], resources: [up]").replace(
-            "[b], resources: [x]", "[b], resources: [mine]"
-        ),
-    ),
-    row(
         "L3 both change the first element, and local's own one stays",
         RULES,
         RULES.replace("[a], resources: [x]", "[a], resources: [up]"),
         RULES.replace("[a], resources: [x]", "[a], resources: [mine]") + "- {apiGroups: [own]}\n",
         RULES.replace("[a], resources: [x]", "[a], resources: [up]") + "- {apiGroups: [own]}\n",
         "L2",
-    ),
-    row(
-        "L3 both change the first element, local is preferred, and upstream's new one comes",
-        RULES,
-        RULES.replace("[a], resources: [x]", "[a], resources: [up]") + "- {apiGroups: [new]}\n",
-        RULES.replace("[a], resources: [x]", "[a], resources: [mine]"),
-        RULES.replace("[a], resources: [x]", "[a], resources: [mine]") + "- {apiGroups: [new]}\n",
-        "L2",
-        on="local",
     ),
     row(
         "L3 one element: local changed its key, upstream what is inside",
@@ -146,14 +121,6 @@ LISTS = [
         "L3",
     ),
     row(
-        "L2 both put another element in one place",
-        widget("first", "b", "last"),
-        widget("first", "up", "last", "end"),
-        widget("first", "mine", "last"),
-        widget("first", "up", "last", "end"),
-        "L2",
-    ),
-    row(
         "L3 upstream adds an option beside the one that local changed",
         widget("first", "--level=1", "last"),
         widget("first", "--new", "--level=1", "last"),
@@ -168,31 +135,6 @@ LISTS = [
         widget("first", "--level=3", "--own", "last"),
         widget("first", "--new", "--level=2", "last"),
         "L3",
-    ),
-    row(
-        "L3 upstream removes an element that local left alone",
-        widget("a", "b", "c"),
-        widget("a", "c"),
-        widget("a", "b", "c", "own"),
-        widget("a", "c", "own"),
-    ),
-    row(
-        "F5 upstream removes an element that local changed: it stays",
-        widget("{name: a, v: 1}", "{name: b, v: 1}"),
-        widget("{name: b, v: 1}"),
-        widget("{name: a, v: 2}", "{name: b, v: 1}"),
-        widget("{name: a, v: 2}", "{name: b, v: 1}"),
-        "F5",
-        says="a: upstream removed it, local changed it",
-    ),
-    row(
-        "F5 local removes an element that upstream changed: it remains removed",
-        widget("{name: a, v: 1}", "{name: b, v: 1}"),
-        widget("{name: a, v: 2}", "{name: b, v: 1}"),
-        widget("{name: b, v: 1}"),
-        widget("{name: b, v: 1}"),
-        "F5",
-        says="local removed it, upstream changed it; it remains removed (discarded from upstream: v: 2)",
     ),
     row(
         "L2 both add elements at one place: local's come first, and that is no conflict",
@@ -217,49 +159,11 @@ LISTS = [
         widget("{name: a}", "{name: n, v: 1, y: 1, x: 1}"),
     ),
     row(
-        "L2 both replace an element by several others: a conflict of these alone",
-        widget("a", "old", "z"),
-        widget("a", "up", "upper", "z", "end"),
-        widget("own", "a", "mine", "z"),
-        widget("own", "a", "up", "upper", "z", "end"),
-        "L2",
-    ),
-    row(
         "L3 equal elements: each side changes another one",
         widget("x", "x", "x", "end"),
         widget("y", "x", "x", "end"),
         widget("x", "x", "x", "end", "own"),
         widget("y", "x", "x", "end", "own"),
-    ),
-    row(
-        "L3 each side removes another element",
-        widget("a", "b", "c"),
-        widget("a", "c"),
-        widget("b", "c"),
-        widget("c"),
-    ),
-    row(
-        "L3 both add nearly the same element: one, and a conflict",
-        widget("x"),
-        widget("x", "{group: g, kind: k, verbs: [get, list]}"),
-        widget("x", "{group: g, kind: k, verbs: [get]}"),
-        widget("x", "{group: g, kind: k, verbs: [get, list]}"),
-        "L3",
-    ),
-    row(
-        "L3 both add elements that have most fields in common",
-        widget("{group: g, kind: a, verb: get}"),
-        widget("{group: g, kind: a, verb: get}", "{group: g, kind: up, verb: get}"),
-        widget("{group: g, kind: a, verb: get}", "{group: g, kind: own, verb: get}"),
-        widget("{group: g, kind: a, verb: get}", "{group: g, kind: up, verb: get}"),
-        "L3",
-    ),
-    row(
-        "L3 what took the place of an element keeps it",
-        widget("a", "bb", "c"),
-        widget("a", "zz", "c"),
-        widget("a", "bb", "own", "c"),
-        widget("a", "zz", "own", "c"),
     ),
     row(
         "L2 replaced elements come behind local's where nothing is left that they were beside",
@@ -269,14 +173,6 @@ LISTS = [
         "apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: w\nspec:\n  list:\n  - C2\n  - A2\n",
     ),
     row(
-        "L3 lists inside of a list are one value each",
-        widget("[1, 2]", "[3]"),
-        widget("[1, 5]", "[3]"),
-        widget("[0, 2]", "[3]"),
-        widget("[1, 5]", "[3]"),
-        "L3",
-    ),
-    row(
         "L3 an element of which each side changed half is a conflict, which refuses all",
         widget("{name: a, v: 1}", "b"),
         widget("{name: a, v: 2}", "b", "up"),
@@ -284,15 +180,6 @@ LISTS = [
         widget("{name: a, v: 3}", "b"),
         "L3",
         on="fail",
-    ),
-    row(
-        "L2 a scalar that both changed under onConflict: local",
-        widget("a", "b", "c"),
-        widget("a", "up", "c", "end"),
-        widget("a", "mine", "c"),
-        widget("a", "mine", "c", "end"),
-        "L2",
-        on="local",
     ),
     row(
         "L3 selectors of a function stay one value",
@@ -316,14 +203,6 @@ LISTS = [
         kustomization("resources:\n- a.yaml\n- up.yaml\n- both.yaml\n"),
         kustomization("resources:\n- a.yaml\n- b.yaml\n- both.yaml\n- own.yaml\n"),
         kustomization("resources:\n- a.yaml\n- up.yaml\n- both.yaml\n- own.yaml\n"),
-    ),
-    row(
-        "L2 both replaced the same values of a set by others",
-        kustomization("resources:\n- a.yaml\n- b.yaml\n- c.yaml\n"),
-        kustomization("resources:\n- ../core\n"),
-        kustomization("resources:\n- ../v3\n"),
-        kustomization("resources:\n- ../core\n"),
-        "L2",
     ),
     row(
         "L2 an ending alone does not make files alike",
