@@ -171,24 +171,6 @@ def test_the_page_of_conflicts_is_in_the_wheel(tmp_path: Path) -> None:
     assert page <= set(zipfile.ZipFile(wheel).namelist())
 
 
-def test_targets_that_are_called_exist_and_newcomers_see_few() -> None:
-    text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert len(re.findall(r"^[a-z-]+:.*## ", text, re.MULTILINE)) <= 20
-    targets = set(re.findall(r"^([a-z-]+):", text, re.MULTILINE))
-    for name in (
-        ".ci/run",
-        ".github/workflows/ci.yml",
-        ".github/workflows/nightly.yml",
-        "CONTRIBUTING.md",
-        "README.md",
-    ):
-        called = re.findall(
-            r"(?:`|run: |^ *|\|\| |aside )make ([a-z-]+)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE
-        )
-        assert called
-        assert set(called) <= targets, name
-
-
 def test_each_part_of_the_night_runs_every_night_and_is_described() -> None:
     workflow = (ROOT / ".github/workflows/nightly.yml").read_text(encoding="utf-8")
     assert f"part: [{', '.join(PARTS)}]" in workflow

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 import pytest
 import yaml
@@ -266,12 +267,16 @@ def test_the_real_streams_are_the_default(
 
 
 def program(
-    *argv: str, data: bytes = DATA, code: str = "import runpy; runpy.run_module('krm_merge', run_name='__main__')"
+    *argv: str,
+    data: bytes = DATA,
+    code: str = "import runpy; runpy.run_module('krm_merge', run_name='__main__')",
+    stdout: IO[bytes] | int = subprocess.PIPE,
 ) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-c", code, *argv],
         input=data,
-        capture_output=True,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
         timeout=SECONDS,
         check=False,
         env={"PYTHONPATH": str(SOURCES)},
@@ -297,15 +302,7 @@ def test_a_broken_pipe_is_no_success() -> None:
     os.close(reading)
     item = b"- kind: A\n  data: " + b"x" * 200_000 + b"\n"
     with os.fdopen(writing, "wb") as stdout:
-        done = subprocess.run(
-            [sys.executable, "-m", "krm_merge"],
-            input=DATA.replace(b"items:\n", b"items:\n" + item),
-            stdout=stdout,
-            stderr=subprocess.PIPE,
-            timeout=SECONDS,
-            check=False,
-            env={"PYTHONPATH": str(SOURCES)},
-        )
+        done = program(data=DATA.replace(b"items:\n", b"items:\n" + item), stdout=stdout)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (3, b"stdout: Broken pipe")
     assert b"Traceback" not in done.stderr
 
@@ -313,15 +310,7 @@ def test_a_broken_pipe_is_no_success() -> None:
 @pytest.mark.parametrize("argv", [[], ["--help"], ["--doc"], ["--version"]])
 def test_a_full_stdout_is_no_success(argv: list[str]) -> None:
     with open("/dev/full", "wb") as stdout:
-        done = subprocess.run(
-            [sys.executable, "-m", "krm_merge", *argv],
-            input=DATA,
-            stdout=stdout,
-            stderr=subprocess.PIPE,
-            timeout=SECONDS,
-            check=False,
-            env={"PYTHONPATH": str(SOURCES)},
-        )
+        done = program(*argv, stdout=stdout)
     assert done.returncode == 3
     assert done.stderr.splitlines()[-1] == b"stdout: No space left on device"
     assert b"Traceback" not in done.stderr

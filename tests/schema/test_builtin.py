@@ -74,52 +74,6 @@ def test_elements_of_lists_are_no_lists() -> None:
 CONTAINER = "spec.containers[name=web]"
 
 
-@pytest.mark.parametrize(
-    ("kind", "at", "expected"),
-    [
-        ("v1/Pod", f"{CONTAINER}.livenessProbe", {"exec", "grpc", "httpGet", "tcpSocket"}),
-        ("v1/Pod", f"{CONTAINER}.startupProbe", {"exec", "grpc", "httpGet", "tcpSocket"}),
-        ("v1/Pod", f"{CONTAINER}.lifecycle.preStop", {"exec", "httpGet", "sleep", "tcpSocket"}),
-        ("v1/Pod", f"{CONTAINER}.env[name=A]", {"value", "valueFrom"}),
-        (
-            "v1/Pod",
-            f"{CONTAINER}.env[name=A].valueFrom",
-            {"configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"},
-        ),
-        ("v1/Pod", f"{CONTAINER}.envFrom[0]", {"configMapRef", "secretRef"}),
-        ("networking.k8s.io/v1/Ingress", "spec.defaultBackend", {"resource", "service"}),
-        ("networking.k8s.io/v1/Ingress", "spec.rules[0].http.paths[0].backend", {"resource", "service"}),
-        ("networking.k8s.io/v1/Ingress", "spec.defaultBackend.service.port", {"name", "number"}),
-        ("policy/v1/PodDisruptionBudget", "spec", {"maxUnavailable", "minAvailable"}),
-        (
-            "admissionregistration.k8s.io/v1/MutatingWebhookConfiguration",
-            "webhooks[0].clientConfig",
-            {"service", "url"},
-        ),
-        ("scheduling.k8s.io/v1alpha3/PodGroup", "spec.schedulingPolicy", {"basic", "gang"}),
-    ],
-)
-def test_alternatives(kind: str, at: str, expected: set[str]) -> None:
-    (group,) = schema_of(kind).at(path(at)).alternatives
-    assert set(group) == expected
-
-
-@pytest.mark.parametrize(
-    ("kind", "at"), [("v1/Pod", "spec.volumes[name=data]"), ("batch/v1/CronJob", f"{CRON_TEMPLATE}.volumes[0]")]
-)
-def test_sources_of_a_volume_are_alternatives(kind: str, at: str) -> None:
-    (group,) = schema_of(kind).at(path(at)).alternatives
-    assert {"configMap", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "secret"} <= set(group)
-    assert "name" not in group
-    assert len(group) == 30
-
-
-def test_sources_of_a_persistent_volume_are_alternatives() -> None:
-    (group,) = schema_of("v1/PersistentVolume").at(("spec",)).alternatives
-    assert {"csi", "hostPath", "local", "nfs", "iscsi"} <= set(group)
-    assert not {"capacity", "claimRef", "nodeAffinity", "volumeMode"} & set(group)
-
-
 @pytest.mark.parametrize("at", ["", "spec", "spec.containers", CONTAINER, "metadata", "metadata.labels", "no.field"])
 def test_most_mappings_have_no_alternatives(at: str) -> None:
     assert schema_of("v1/Pod").at(path(at)).alternatives == ()
@@ -138,29 +92,6 @@ def test_the_type_of_an_update_strategy_tells_its_fields(kind: str, at: str) -> 
     discriminator = schema_of(kind).at(path(at)).discriminator
     assert discriminator == ("type", {"RollingUpdate": ("rollingUpdate",)}, "RollingUpdate")
     assert schema_of(kind).at(path(at)).alternatives == ()
-
-
-@pytest.mark.parametrize(
-    ("kind", "at", "field", "members"),
-    [
-        # By the API's values, where the union in the source says LocalhostProfile.
-        ("v1/Pod", "spec.securityContext.seccompProfile", "type", {"Localhost": ("localhostProfile",)}),
-        (
-            "autoscaling/v2/HorizontalPodAutoscaler",
-            "spec.metrics[0].resource.target",
-            "type",
-            {"AverageValue": ("averageValue",), "Utilization": ("averageUtilization",), "Value": ("value",)},
-        ),
-        (
-            "flowcontrol.apiserver.k8s.io/v1/FlowSchema",
-            "spec.rules[0].subjects[0]",
-            "kind",
-            {"Group": ("group",), "ServiceAccount": ("serviceAccount",), "User": ("user",)},
-        ),
-    ],
-)
-def test_discriminators(kind: str, at: str, field: str, members: dict[str, tuple[str, ...]]) -> None:
-    assert schema_of(kind).at(path(at)).discriminator == (field, members, None)
 
 
 def test_bookkeeping_stays_local_and_status_does_not() -> None:

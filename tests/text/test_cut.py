@@ -11,12 +11,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm.resource_lists import HEAD, TRAPS, UNUSUAL, Generated, item, one_document, resource_list, slices_by_marks
+from krm.resource_lists import HEAD, TRAPS, UNUSUAL, Generated, one_document, resource_list, slices_by_marks
 from krm_merge.text.cut import Slice, cut_items
 from krm_merge.text.reading.nodes import TextError
 
 SEEDS = st.integers(0, 2**48)
-MANY = 2_000
 
 
 def list_of(items: str, tail: str = "") -> bytes:
@@ -40,18 +39,6 @@ def test_slices_are_those_of_libyaml(seed: int) -> None:
     expected = slices_by_marks(generated.body)
     assert without_tail([part.data for part in parts.items or []] or None) == without_tail(expected)
     assert [name for name in parts.fields if name in generated.fields] == list(generated.fields)
-
-
-@given(SEEDS)
-def test_slices_and_fields_make_up_the_text(seed: int) -> None:
-    generated = resource_list(Random(seed))
-    parts = generated.cut
-    if parts is None or not parts.items:
-        return
-    pieces = [parts.before]
-    for name, region in parts.fields.items():
-        pieces += [parts.items_head, *(part.data for part in parts.items)] if name == "items" else [region]
-    assert b"".join(pieces) == generated.body
 
 
 @given(SEEDS)
@@ -197,15 +184,6 @@ def test_a_byte_that_is_not_utf_8_is_found_by_its_line(before: str, line: int) -
     data = before.encode() + list_of("- a: b\n- c: x\n...\n").replace(b"x", b"\xff")
     with pytest.raises(TextError, match=f"line {line}, column 1: not UTF-8; save the file as UTF-8"):
         cut_items(data)
-
-
-def test_many_items() -> None:
-    rng = Random(1)
-    generated = (item(rng, 0, f"n{number}") for number in range(MANY))
-    items = [text for text in generated if Generated(list_of(text), b"", ()).cut is not None]
-    # The others go on at the column of the list.
-    assert len(items) > MANY / 2
-    assert slices(list_of("".join(items))) == [text.encode() for text in items]
 
 
 @pytest.mark.parametrize("gap", ["# about b\n", "\n# about b\n\n", "  # deeper\n", "# - no item\n", "# 'open [\n"])

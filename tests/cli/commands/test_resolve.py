@@ -160,19 +160,6 @@ def natures_in_order(place: Path) -> list[Nature]:
     return natures
 
 
-def test_closing_without_saving_changes_nothing(three: Path) -> None:
-    before = contents(three / "l")
-    with page(three, "o", "u", "l") as served:
-        served.choose(served.open()[0], "local")
-        assert served.ask("/api/close", {}) == {"closed": True, "saved": False}
-        code, output = served.end()
-    assert code == 1
-    assert output.strip() == (
-        "not saved: 2 still open; nothing was changed; your choices are kept: run the command again to continue"
-    )
-    assert contents(three / "l") == before
-
-
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
 def test_a_killed_server_loses_no_choice(three: Path, number: signal.Signals) -> None:
     before = contents(three / "l")

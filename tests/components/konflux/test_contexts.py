@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import posixpath
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from krm_merge.components.konflux.model import common, normalise, touches
-
-SEGMENTS = st.sampled_from(["foo", "foobar", "bar", "a b", ".tekton", "x\\y", "..."])
-PATHS = st.lists(SEGMENTS, min_size=1, max_size=4).map("/".join)
 
 SPELLINGS = [
     ("", "."),
@@ -90,25 +83,3 @@ COMMON = [
 def test_common(contexts: list[str], expected: str) -> None:
     """I7, S11."""
     assert common(contexts) == expected
-
-
-@given(PATHS)
-def test_normalised_is_a_fixed_point_for_all_spellings(path: str) -> None:
-    assert normalise(path) == path
-    for spelling in (f"./{path}", f"{path}/", f"/{path}", path.replace("/", "//"), f"{path}/x/.."):
-        assert normalise(spelling) == path
-
-
-@given(st.lists(PATHS, min_size=1, max_size=4), PATHS)
-def test_what_touches_one_touches_their_common_directory(contexts: list[str], file: str) -> None:
-    shared = common(contexts)
-    assert shared == (posixpath.commonpath(contexts) or ".")
-    if any(touches(context, [file]) for context in contexts):
-        assert touches(shared, [file])
-
-
-@given(PATHS, PATHS)
-def test_one_directory_is_touched_from_inside_only(context: str, file: str) -> None:
-    assert touches(context, [f"{context}/{file}"])
-    assert not touches(context, [f"{context}{file}"])
-    assert not touches(context, [f"other/{context}/{file}"])

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from components.observations import digest
 from krm_merge.components.konflux.history import History
@@ -405,22 +403,3 @@ def test_same_repository(url: str) -> None:
 def test_other_repositories() -> None:
     assert len({same_repository(url) for url in [*OTHERS, SPELLINGS[0]]}) == len(OTHERS) + 1
     assert same_repository("ssh://git@host:2222/acme/op.git") == same_repository("ssh://host:2222/acme/op")
-
-
-urls = st.builds(
-    "".join,
-    st.tuples(
-        st.sampled_from(["", "https://", "HTTP://", "ssh://", "git@", "https://u:p@", "file://", "ssh://git@"]),
-        st.sampled_from(["host", "Host.example", "host:22", "10.0.0.1", ""]),
-        st.sampled_from(["/", ":", "//"]),
-        st.sampled_from(["acme/op", "op", "a:b/op", "22/op", "OP"]),
-        st.sampled_from(["", ".git", "/", ".git/", "//"]),
-    ),
-)
-
-
-@given(urls | st.sampled_from([*SPELLINGS, *OTHERS]))
-def test_same_repository_once(url: str) -> None:
-    """The one form is a spelling of itself."""
-    once = same_repository(url)
-    assert same_repository(once) == once

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from effort import scaled
@@ -171,55 +171,6 @@ def assert_own(before: Data, after: Data) -> None:
             assert before[name] is value or not isinstance(value, dict | list), name
         elif isinstance(value, dict) and isinstance(before.get(name), dict):
             assert_own(before[name], value)
-
-
-JSON: Final = st.recursive(
-    st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["merge", "replace", "delete", "x"]),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                [
-                    "name",
-                    "items",
-                    "set",
-                    "inner",
-                    "$patch",
-                    "$retainKeys",
-                    "$setElementOrder",
-                    "$deleteFromPrimitiveList",
-                ]
-                + [
-                    f"{word}/{name}"
-                    for word in ("$setElementOrder", "$deleteFromPrimitiveList")
-                    for name in ("items", "set")
-                ]
-            ),
-            inner,
-            max_size=4,
-        )
-    ),
-    max_leaves=12,
-)
-
-
-@given(start=JSON, patch=JSON, kubernetes=st.booleans())
-@example(start={"inner": {"a": {}}}, patch={"inner": {"whole": {"$patch": "delete"}}}, kubernetes=True)
-def test_any_patch_is_taken_or_refused(start: Any, patch: Any, kubernetes: bool) -> None:
-    """Whatever a patch holds: a result without directives, or a PatchError."""
-    start, patch = {"inner": without(start), "items": []}, {"inner": patch, "items": patch}
-    order: Any = {"list_order": "kubernetes", "merge_keys": "single"} if kubernetes else {}
-    try:
-        result = apply(start, patch, SpecShape(SMALL), **order)
-    except PatchError:
-        return
-    assert not directives(result)
-
-
-def without(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: without(inner) for name, inner in value.items() if not name.startswith("$")}
-    return [without(item) for item in value] if isinstance(value, list) else value
 
 
 NONE: Final = r"no strategic merge patch leads there|have the same merge key"

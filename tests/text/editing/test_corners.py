@@ -365,25 +365,6 @@ def test_a_block_value_cannot_stand_in_flow() -> None:
     assert Edit("a: [1]\n").set("a", 0, to=source).text() == 'a: [{x: [{a: "l\\nm\\n", b: c}, c]}]\n'
 
 
-@pytest.mark.parametrize(
-    ("source", "written"),
-    [
-        ("a, b", '"a, b"'),
-        ("a[0]", '"a[0]"'),
-        ("a#b", '"a#b"'),
-        ("!!str 1", '"1"'),
-        ("'a, b'", "'a, b'"),
-        ("'a\n  b'", "a b"),
-        ("|", '""'),
-        # YAML 1.1 ends a line here, too.
-        ("'a\u2028b'", '"a\\u2028b"'),
-    ],
-)
-def test_a_scalar_from_elsewhere_is_one_line_of_one_value_in_flow(source: str, written: str) -> None:
-    scalar = Edit(f"a: {source}").child("a")[1].value  # type: ignore[union-attr]
-    assert Edit("x: [1, 2]\n").set("x", 0, to=scalar).text() == f"x: [{written}, 2]\n"
-
-
 # ---- 8: whose comment it is: see test_comments.py -------------------------------------------------------------------
 
 # ---- 9: text from elsewhere ----------------------------------------------------------------------------------------
