@@ -8,60 +8,49 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import TypeAlias
 
-from e2e.hosts import GIT_ENVIRONMENT, SECONDS, git, installed_program, running, wait_until
+from e2e.hosts import SECONDS, git, running, wait_until
 from fleet.world import World
+from kills.scenes import Scene
+from kills.trials import Stage, State
 from packages.repositories import snapshot
 
 PACKAGES = 12
 REPOSITORIES = 4
 MOST_STRIKES = 3
 
-CampaignState: TypeAlias = dict[str, object]
 
-
-@dataclass(frozen=True, slots=True)
-class CampaignScene:
-    """A command on a campaign, and its exit code where nothing strikes it."""
-
-    name: str
-    command: tuple[str, ...]
-    code: int = 0
-
-
-def fleet_run(root: Path) -> CampaignScene:
+def fleet_run(root: Path) -> Scene:
     """Packages of one working tree are merged; some have a conflict."""
     world = World.at(root)
     world.working_tree(PACKAGES, conflicts=3)
     world.plan()
-    return CampaignScene("fleet-run", ("fleet", "run", "campaign"), 1)
+    return Scene("fleet-run", ("fleet", "run", "campaign"), code=1)
 
 
-def fleet_run_repositories(root: Path) -> CampaignScene:
+def fleet_run_repositories(root: Path) -> Scene:
     """Repositories are fetched, merged and committed."""
     _with_repositories(World.at(root))
-    return CampaignScene("fleet-run-repositories", ("fleet", "run", "campaign"))
+    return Scene("fleet-run-repositories", ("fleet", "run", "campaign"))
 
 
-def fleet_publish(root: Path) -> CampaignScene:
+def fleet_publish(root: Path) -> Scene:
     """Branches are pushed, and pull requests opened."""
     world = World.at(root)
     _with_repositories(world)
     assert world.fleet("run", "campaign").returncode == 0
-    return CampaignScene("fleet-publish", ("fleet", "publish", "campaign"))
+    return Scene("fleet-publish", ("fleet", "publish", "campaign"))
 
 
-def fleet_publish_tree(root: Path) -> CampaignScene:
+def fleet_publish_tree(root: Path) -> Scene:
     """Packages of a working tree are committed to its branch, which is pushed."""
     world = World.at(root)
     tree = world.working_tree(REPOSITORIES)
@@ -71,7 +60,7 @@ def fleet_publish_tree(root: Path) -> CampaignScene:
     git(tree, "branch", "--quiet", "--set-upstream-to=origin/main")
     world.plan()
     assert world.fleet("run", "campaign").returncode == 0
-    return CampaignScene("fleet-publish-tree", ("fleet", "publish", "campaign", "--direct"))
+    return Scene("fleet-publish-tree", ("fleet", "publish", "campaign", "--direct"))
 
 
 def _with_repositories(world: World) -> None:
@@ -80,7 +69,7 @@ def _with_repositories(world: World) -> None:
     world.plan("--repositories", "repositories.txt")
 
 
-CAMPAIGNS: tuple[Callable[[Path], CampaignScene], ...] = (
+CAMPAIGNS: tuple[Callable[[Path], Scene], ...] = (
     fleet_run,
     fleet_run_repositories,
     fleet_publish,
@@ -88,56 +77,16 @@ CAMPAIGNS: tuple[Callable[[Path], CampaignScene], ...] = (
 )
 
 
-@dataclass(slots=True)
-class CampaignStage:
-    """A scene, what its command leaves, and where its trials are."""
+class CampaignStage(Stage):
+    """A stage whose state is that of a campaign."""
 
-    scene: CampaignScene
-    template: Path
-    trial: Path
-    done: CampaignState = field(default_factory=dict)
-    seconds: float = 0.0
+    def places(self) -> dict[str, str]:
+        """Without a directory for temporary files, as addresses of sockets are short."""
+        return {"KRM_MERGE_CACHE_DIR": str(self.trial / "user-cache")}
 
-    @classmethod
-    def build(cls, make: Callable[[Path], CampaignScene], base: Path) -> CampaignStage:
-        """Builds the scene where its trials are, since campaigns name places."""
-        trial, template = base / "trial", base / "template"
-        trial.mkdir(parents=True)
-        stage = cls(make(trial), template, trial)
-        shutil.copytree(trial, template, symlinks=True)
-        began = time.monotonic()
-        code, output = stage.finish()
-        stage.seconds = time.monotonic() - began
-        assert code == stage.scene.code, output
-        stage.done = stage.state()
-        return stage
-
-    def reset(self) -> None:
-        """Makes the trial's directory what the scene was at first."""
-        shutil.rmtree(self.trial)
-        shutil.copytree(self.template, self.trial, symlinks=True)
-
-    def start(self) -> subprocess.Popen[bytes]:
-        """The command, as a user starts it, in a group of processes of its own."""
-        return subprocess.Popen(
-            [installed_program(), *self.scene.command],
-            cwd=self.trial,
-            env={**os.environ, **GIT_ENVIRONMENT, "KRM_MERGE_CACHE_DIR": str(self.trial / "user-cache")},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-
-    def finish(self) -> tuple[int, str]:
-        """The command run to its end: its exit code, and what it said."""
-        process = self.start()
-        _, output = process.communicate(timeout=SECONDS)
-        return process.returncode, output.decode()
-
-    def state(self) -> CampaignState:
+    def state(self) -> State:
         """Files, branches, pull requests, and what the ledger says."""
-        state: CampaignState = {}
+        state: State = {}
         if (self.trial / "tree").is_dir():
             files = snapshot(self.trial / "tree")
             state["tree"] = {path: content for path, content in files.items() if not path.startswith(".git")}
@@ -207,9 +156,9 @@ class CampaignTrial:
         for process in struck:
             stage.end(process)
         state = stage.state()
-        wrong = [name for name in state | stage.done if state.get(name) != stage.done.get(name)]
+        wrong = [name for name in state | stage.new if state.get(name) != stage.new.get(name)]
         if wrong:
-            return f"run again, {wrong} differ: {[(state.get(name), stage.done.get(name)) for name in wrong][:1]}"
+            return f"run again, {wrong} differ: {[(state.get(name), stage.new.get(name)) for name in wrong][:1]}"
         left = stage.left_behind()
         return f"{left} is left" if left else ""
 

@@ -39,10 +39,12 @@ class Scene:
 
     name: str
     command: tuple[str, ...]
-    changes: tuple[str, ...]
-    edited: tuple[str, ...]
+    changes: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
     forge: str = ""
     """The bare repository beside which pull requests are recorded."""
+    code: int = 0
+    """The exit code where nothing strikes."""
 
 
 def config_map(name: str, value: str) -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kills.campaigns import CAMPAIGNS, CampaignScene, CampaignStage, CampaignTrial
+from kills.campaigns import CAMPAIGNS, CampaignStage, CampaignTrial
+from kills.scenes import Scene
 
 
 # `make nightly PARTS=kills` strikes each with every signal.
@@ -18,7 +19,7 @@ from kills.campaigns import CAMPAIGNS, CampaignScene, CampaignStage, CampaignTri
     ids=[make.__name__ for make in CAMPAIGNS],
 )
 def test_struck_at_any_moment_nothing_is_done_twice_and_nothing_is_left(
-    tmp_path: Path, make: Callable[[Path], CampaignScene], number: signal.Signals
+    tmp_path: Path, make: Callable[[Path], Scene], number: signal.Signals
 ) -> None:
     stage = CampaignStage.build(make, tmp_path / make.__name__)
     assert not CampaignTrial(1, number).run(stage)

@@ -11,15 +11,15 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import Self, TypeAlias
 
-from e2e.hosts import GIT_ENVIRONMENT, SECONDS, running, wait_until
+from e2e.hosts import GIT_ENVIRONMENT, SECONDS, installed_program, running, wait_until
 from forges.origins import comments_of
 from kills.scenes import MARK, Scene
 from krm_merge.forges.local import LocalForge
@@ -27,7 +27,7 @@ from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import PackageError
 from packages.repositories import snapshot
 
-State = dict[str, bytes]
+State: TypeAlias = dict[str, object]
 """What a directory holds: contents by path, without what the second process writes."""
 
 _MARK = re.compile(rb"(%s)[^\n]*" % MARK.encode())
@@ -50,7 +50,7 @@ class Stage:
     """How long the command takes when nothing strikes it."""
 
     @classmethod
-    def build(cls, make: Callable[[Path], Scene], base: Path) -> Stage:
+    def build(cls, make: Callable[[Path], Scene], base: Path) -> Self:
         """Builds the scene where its trials are, since resources name places."""
         trial, template = base / "trial", base / "template"
         trial.mkdir(parents=True)
@@ -60,7 +60,7 @@ class Stage:
         began = time.monotonic()
         code, output = stage.finish()
         stage.seconds = time.monotonic() - began
-        assert code == 0, output
+        assert code == stage.scene.code, output
         stage.new = stage.state()
         assert stage.old != stage.new
         stage.reset()
@@ -73,22 +73,25 @@ class Stage:
         (self.trial / "tmp").mkdir()
 
     def start(self) -> subprocess.Popen[bytes]:
-        """The command, as a user starts it."""
-        program = Path(sys.executable).with_name("krm-merge")
-        places = {
+        """The command, as a user starts it, in a group of processes of its own."""
+        (self.trial / "tmp").mkdir(exist_ok=True)
+        return subprocess.Popen(
+            [installed_program(), *self.scene.command],
+            cwd=self.trial,
+            env={**os.environ, **GIT_ENVIRONMENT, **self.places()},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def places(self) -> dict[str, str]:
+        """Where the command keeps what belongs to no package."""
+        return {
             "TMPDIR": str(self.trial / "tmp"),
             "KRM_MERGE_CACHE_DIR": str(self.trial / "cache"),
             "XDG_STATE_HOME": str(self.trial / "state"),
         }
-        (self.trial / "tmp").mkdir(exist_ok=True)
-        return subprocess.Popen(
-            [program, *self.scene.command],
-            cwd=self.trial,
-            env={**os.environ, **GIT_ENVIRONMENT, **places},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
 
     def finish(self) -> tuple[int, str]:
         """The command run to its end: its exit code, and what it said."""
@@ -253,7 +256,7 @@ def _lost_edits(stage: Stage, edited: Mapping[str, str]) -> str:
 
 def _of_repositories(root: Path) -> State:
     """Branches and pull requests."""
-    state = {}
+    state: State = {}
     for bare in sorted(root.glob("*.git")):
         listed = subprocess.run(
             ["git", "--git-dir", bare, "for-each-ref", "--format=%(refname) %(objectname)"], capture_output=True
