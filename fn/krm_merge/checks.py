@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from posixpath import basename, dirname, normpath
 
 from krm_merge.functions import API_VERSION, KINDS
 from krm_merge.functions.patch_resources import read_jobs
 from krm_merge.krm import KPTFILE, FieldPath, Identity, Resource, ResourceList, check, flaw_of, format_path, parse_path
-from krm_merge.merge import Resolution, children_at, functions_at, reaches, read_functions
+from krm_merge.merge import Member, Resolution, children_at, functions_at, reaches, read_functions
 from krm_merge.packages import (
     KRMIGNORE,
     File,
@@ -123,11 +123,10 @@ def _config_file_problem(path_text: str, tree: Tree) -> str:
     return f"{path_text} {flaw}" if flaw else ""
 
 
-def policy_problems(tree: Tree, policy: PackagePolicy) -> Iterator[PackageProblem]:
+def policy_problems(members: Sequence[Member], policy: PackagePolicy) -> Iterator[PackageProblem]:
     """The mistakes in a readable policy. Only an update shows whether a choice fits it (M2)."""
     if policy.root is None:
         return
-    members = PackageVersion("local", tree).members()
     identities = {member.identity for member in members}
     for rule in policy.rules:
         if not reaches(rule, members):
@@ -171,11 +170,13 @@ def package_problems(tree: Tree) -> list[PackageProblem]:
     problems = [PackageProblem(path, "a conflict between markers; settle it", line) for path, line in conflicts.items()]
     if not any(is_kptfile(path) for path in conflicts):
         problems += kptfile_problems(own_files)
+    version = PackageVersion("local", own_files)
+    members = version.members()
     if not any(holds_resources(path) for path in conflicts):
-        problems += _policy_problems(own_files)
+        problems += _policy_problems(own_files, members)
     problems += _unreadable_files(tree, own_files, conflicts)
-    problems += _config_problems(own_files)
-    problems += _double_resources(own_files)
+    problems += _config_problems(version, members)
+    problems += _double_resources(own_files, members)
     problems += _missing_files(tree, own_files)
     return sorted(problems, key=lambda problem: (problem.file, problem.line))
 
@@ -189,14 +190,12 @@ def _unreadable_files(tree: Tree, own_files: Tree, conflicts: Collection[str]) -
         yield PackageProblem(path, f"{flaw.problem}; kpt refuses the package: {remedy}", flaw.line)
 
 
-def _config_problems(own_files: Tree) -> Iterator[PackageProblem]:
+def _config_problems(version: PackageVersion, members: Sequence[Member]) -> Iterator[PackageProblem]:
     """The mistakes in functionConfigs of our own kinds."""
-    if not any(kind.encode() in file.data for file in own_files.values() for kind in KINDS):
+    if not any(member.identity.kind in KINDS for member in members):
         return
     from krm_merge.functions import models
 
-    version = PackageVersion("local", own_files)
-    members = version.members()
     items = [Resource.from_tree(member.root, member.place, member.index) for member in members]
     for member, item in zip(members, items, strict=True):
         if item.api_version != API_VERSION or item.kind not in KINDS:
@@ -214,11 +213,11 @@ def _config_problems(own_files: Tree) -> Iterator[PackageProblem]:
             yield PackageProblem(member.place, message, line + max(line_of(member.root, path), 1))
 
 
-def _double_resources(own_files: Tree) -> Iterator[PackageProblem]:
+def _double_resources(own_files: Tree, members: Sequence[Member]) -> Iterator[PackageProblem]:
     """Resources that are there twice. What a Kustomization is for may be patches, or alternatives."""
     kustomized = tuple(f"{dirname(path)}/".lstrip("/") for path in own_files if basename(path) in KUSTOMIZATION_FILES)
     first: dict[Identity, str] = {}
-    for member in PackageVersion("local", own_files).members():
+    for member in members:
         identity, place = member.identity, member.place
         if not identity.name or place.startswith(kustomized):
             continue
@@ -245,14 +244,14 @@ def _missing_files(tree: Tree, own_files: Tree) -> Iterator[PackageProblem]:
                 yield PackageProblem(path, problem)
 
 
-def _policy_problems(own_files: Tree) -> Iterator[PackageProblem]:
+def _policy_problems(own_files: Tree, members: Sequence[Member]) -> Iterator[PackageProblem]:
     try:
         policy = find_policy(own_files)
     except PolicyError as error:
         file, _, message = str(error).partition(": ")
         yield PackageProblem(file, message)
         return
-    yield from policy_problems(own_files, policy)
+    yield from policy_problems(members, policy)
 
 
 def _own_files(tree: Tree) -> Tree:

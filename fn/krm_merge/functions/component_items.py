@@ -12,13 +12,11 @@ from krm_merge.components.konflux.reading import (
     GROUPS,
     OWN_GROUP,
     UnreadableError,
-    items,
     read_build,
     read_component,
     read_nudges,
     read_pull_request,
     strange_digest,
-    text,
 )
 from krm_merge.components.konflux.related_resources import (
     Admission,
@@ -26,7 +24,6 @@ from krm_merge.components.konflux.related_resources import (
     read_admission,
     released_as,
 )
-from krm_merge.components.plan.model import planned_state
 from krm_merge.components.plan.records import KIND, PULL_REQUEST
 from krm_merge.functions.edit_items import bookkeeping_of, with_annotations, without_bookkeeping
 from krm_merge.functions.places import FreeIndexes, new_resource, root_package
@@ -85,21 +82,6 @@ class ComponentItems:
     def is_listed(self, item: Resource) -> bool:
         """Whether it is an item of a List, which is not edited."""
         return any(item_of_list is item for item_of_list in self.listed) if self.listed else False
-
-    @property
-    def names(self) -> set[str]:
-        """The names of all Components that an item describes or references."""
-        all_names = {key.name for key in self.components} | {build.component.name for build in self.builds}
-        for key, component in self.components.items():
-            # Including the nudges of `configure`, which declare nothing.
-            written = items(self.resources[key].value, "spec", "build-nudges-ref")
-            all_names |= {*component.depends_on, *map(str, written)}
-        for item in self.others.get("NudgeConfig", ()):
-            for nudge in items(item.value, "spec", "nudges"):
-                all_names |= {text(nudge, "from"), text(nudge, "to")}
-        for described in filter(None, map(planned_state, self.pull_requests)):
-            all_names |= described.digests.keys()
-        return all_names
 
 
 def read_items(resources: Iterable[Resource], results: Results) -> ComponentItems:

@@ -25,7 +25,7 @@ from krm_merge.functions import API_VERSION
 from krm_merge.functions.component_items import ComponentItems, read_items, write_items
 from krm_merge.functions.component_settings import configure, report_ignored_nudges
 from krm_merge.functions.models import ComponentsConfigMapData, PlanComponentUpdates
-from krm_merge.krm import Resource, ResourceList, Result, Results, place_of, validate
+from krm_merge.krm import Resource, ResourceList, Result, Results, validate
 from krm_merge.startup import group_by_key, replace, split_names
 from krm_merge.text import Object, Value, to_value
 
@@ -208,19 +208,13 @@ def plan_component_updates(resource_list: ResourceList) -> None:
 
 
 def _report_missing(resource_list: ResourceList, items: ComponentItems, config: PlanComponentUpdates) -> None:
-    """Reports a package without Components, and unknown names in `remove` (C3, C9)."""
-    results = resource_list.results
+    """Reports a package without Components (C3)."""
     if not items.components:
         message = (
             f"there is no Component of {' or '.join(GROUPS)} in the package, so there is nothing to {config.mode}; add "
             "them as separate documents, as `kubectl get component NAME -o yaml` writes them"
         )
-        results.warning(message, rule="C3")
-    prefix, file = place_of(resource_list)
-    for name in sorted(set(config.removed) - items.names) if config.removed else ():
-        path = f"{prefix}removed"
-        message = f"functionConfig: {path}: no item mentions {name}; correct or remove the name"
-        results.warning(message, path=path, file=file, rule="C9", tags={"component": name})
+        resource_list.results.warning(message, rule="C3")
 
 
 def _plan_updates(items: ComponentItems, graph: Graph, config: PlanComponentUpdates, results: Results) -> list[Plan]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from krm_merge.functions.edit_items import read_target
 from krm_merge.functions.models import InlinePatchModel, PluginModel, TransformResources
-from krm_merge.krm import ResourceList, Results, Severity, Target, validate
-from krm_merge.merge import ListKeys
-from krm_merge.policy import list_keys_of
+from krm_merge.krm import ResourceList, Results, Target, validate
 from krm_merge.text import Value, to_value
 from krm_merge.transform.kubernetes import NAME as KUBERNETES
 from krm_merge.transform.kubernetes import KubernetesPlugin
@@ -85,23 +83,11 @@ _OPTIONS = 'a JSON object of strings is expected, e.g. \'{"strip-default-rbac": 
 
 
 @dataclass(frozen=True, slots=True)
-class TransformSettings:
-    """The user's choices except the plugins. `severity` is that of ignored changes."""
-
-    priorities: Sequence[str] = ()
-    skipped: Sequence[str] = ()
-    options: Mapping[str, str] = field(default_factory=dict)
-    severity: Severity = "warning"
-    whiteout: WhiteoutAction = "annotate"
-    list_keys: tuple[ListKeys, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Transformation:
-    """A run of plugins."""
+    """A run of plugins, and how their conflicts are reported."""
 
     runner: Runner
-    choices: TransformSettings
+    settings: TransformResources
 
 
 def read_transformation(resource_list: ResourceList, directory: PluginDirectory) -> Transformation | None:
@@ -115,27 +101,19 @@ def read_transformation(resource_list: ResourceList, directory: PluginDirectory)
     plugins = list(read_plugins(model.plugins, directory, results))
     if results.errors:
         return None
-    choices = TransformSettings(
-        model.priorities,
-        model.skipPlugins,
-        model.options,
-        model.conflicts.severity,
-        model.whiteout.action,
-        list_keys_of(model.listKeys),
-    )
-    return transformation(plugins, choices, results, ("functionConfig: ", "priorities", "skipPlugins"))
+    return transformation(plugins, model, results, ("functionConfig: ", "priorities", "skipPlugins"))
 
 
 def transformation(
-    plugins: Sequence[Plugin], choices: TransformSettings, results: Results, words: tuple[str, str, str]
+    plugins: Sequence[Plugin], settings: TransformResources, results: Results, words: tuple[str, str, str]
 ) -> Transformation | None:
-    """The run of these plugins; None if a choice names an unknown plugin, which is reported.
+    """The run of these plugins; None if the settings name an unknown plugin, which is reported.
 
     `words` begin the messages and name the fields of the priorities and of the plugins to skip.
     """
     prefix, priorities, skipped = words
     plugin_names = dict.fromkeys(plugin.name for plugin in plugins)
-    for field_, names in ((priorities, choices.priorities), (skipped, choices.skipped)):
+    for field_, names in ((priorities, settings.priorities), (skipped, settings.skipPlugins)):
         for name in names:
             if name not in plugin_names:
                 # T11: a misspelt name would silently have no effect.
@@ -143,13 +121,12 @@ def transformation(
                     f"{prefix}{field_} names {name}, but no plugin has that name; choose from {', '.join(plugin_names)}"
                 )
                 results.error(message, path=field_)
-    running = [plugin for plugin in plugins if plugin.name not in choices.skipped]
-    _report_unknown_options(choices.options, running, results, prefix)
+    running = [plugin for plugin in plugins if plugin.name not in settings.skipPlugins]
+    _report_unknown_options(settings.options, running, results, prefix)
     if results.errors:
         return None
-    numbers = {name: at for at, name in reversed(list(enumerate(choices.priorities)))}
-    runner = Runner(running, numbers, choices.options)
-    return Transformation(runner, choices)
+    numbers = {name: at for at, name in reversed(list(enumerate(settings.priorities)))}
+    return Transformation(Runner(running, numbers, settings.options), settings)
 
 
 class _Pairs(list[tuple[str, Value]]):

@@ -38,6 +38,7 @@ from krm_merge.krm import (
 )
 from krm_merge.limits import CopiedInAll
 from krm_merge.patch.json_patch import create_json
+from krm_merge.policy import list_keys_of
 from krm_merge.safe_text import abridge
 from krm_merge.startup import group_by_key
 from krm_merge.text import Change, KeysOf, MappingNode, Object, from_value, same, to_value
@@ -88,9 +89,9 @@ class Transformer:
     def __init__(self, transformation: Transformation, definitions: Definitions) -> None:
         """`definitions` returns the CRDs of the package when one is needed."""
         self.results = Results()
-        self._choices = transformation.choices
+        self._settings = transformation.settings
         self._runner = transformation.runner
-        self._shapes = Shapes(definitions, transformation.choices.list_keys)
+        self._shapes = Shapes(definitions, list_keys_of(transformation.settings.listKeys))
         self._summary = TransformSummary()
         self._copied = CopiedInAll()
 
@@ -116,7 +117,7 @@ class Transformer:
         if outcome.failures:
             return None
         self._summary.busy |= _busy(outcome)
-        reporter = TransformReporter(self.results, item, self._choices.severity)
+        reporter = TransformReporter(self.results, item, self._settings.conflicts.severity)
         plugins = ", ".join(dict.fromkeys(done.plugin for done in outcome.settlement.patch))
         bookkeeping = take_bookkeeping(outcome.settlement)
         reporter.bookkeeping(bookkeeping, plugins)
@@ -138,7 +139,7 @@ class Transformer:
             return SAME
         before, outcome, reporter = decided.before, decided.outcome, decided.reporter
         if outcome.whiteouts:
-            reporter.whiteouts(outcome.whiteouts, self._choices.whiteout)
+            reporter.whiteouts(outcome.whiteouts, self._settings.whiteout.action)
         reporter.losses(outcome.settlement)
         change = Change(item.editor, decided.keys_of)
         if outcome.whiteouts:
@@ -156,7 +157,7 @@ class Transformer:
         self._summary.failures.setdefault((plugin, problem), []).append(str(item.ref))
 
     def _whited_out(self, change: Change, node: MappingNode, before: Object) -> ItemFate:
-        if self._choices.whiteout == "drop":
+        if self._settings.whiteout.action == "drop":
             return REMOVED
         change.mapping(node, before, with_annotations(before, {LOCAL_CONFIG: "true"}))
         return CHANGED

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from krm_merge.krm.validation import DocumentModel as DocumentModel
     from krm_merge.krm.validation import StrictModel as StrictModel
     from krm_merge.krm.validation import check as check
-    from krm_merge.krm.validation import place_of as place_of
     from krm_merge.krm.validation import too_many as too_many
     from krm_merge.krm.validation import validate as validate
 
@@ -78,6 +77,6 @@ __getattr__, __dir__ = lazy_interface(
         "resource_list": "InputError ResourceList",
         "result": "ResourceRef Result Results Severity",
         "selector": "Pattern Selector Target TargetNames Targets pattern_of",
-        "validation": "DocumentModel StrictModel check place_of too_many validate",
+        "validation": "DocumentModel StrictModel check too_many validate",
     },
 )

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from krm_merge.packages.kptfile import declared_merges as declared_merges
     from krm_merge.packages.kptfile import follow_version as follow_version
     from krm_merge.packages.kptfile import is_version as is_version
-    from krm_merge.packages.kptfile import merge_function_config as merge_function_config
+    from krm_merge.packages.kptfile import lock_value as lock_value
     from krm_merge.packages.kptfile import merge_records as merge_records
     from krm_merge.packages.kptfile import remove_function as remove_function
     from krm_merge.packages.kptfile import upstream_in as upstream_in
@@ -103,7 +103,7 @@ __getattr__, __dir__ = lazy_interface(
         "uncommitted_files",
         "kpt": "has_image updated_by_kpt",
         "kptfile": "CONDITION CONFIG_FILE DeclaredMerge KptfileText Lock STRATEGIES Upstream add_function "
-        "config_digest config_path_in declared_merges follow_version is_version merge_function_config merge_records "
+        "config_digest config_path_in declared_merges follow_version is_version lock_value merge_records "
         "remove_function upstream_in",
         "merge.moved": "follow",
         "merge.other_files": "MARKER_SIZE lines_of_conflicts marked_changes",

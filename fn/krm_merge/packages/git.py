@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from posixpath import normpath
-from typing import NamedTuple
 
 from krm_merge.git import program
 from krm_merge.git.program import GitError, GitTimeoutError, WorkingTree, list_refs
@@ -122,13 +121,6 @@ class Version:
     commit: str
 
 
-class Names(NamedTuple):
-    """The names that commits of a repository have."""
-
-    tags: frozenset[str]
-    branches: frozenset[str]
-
-
 class GitCache:
     """The cache in a directory."""
 
@@ -182,7 +174,7 @@ class GitRepositories:
         self._versions: dict[tuple[str, str, str], Version] = {}
         self._trees: dict[tuple[str, str, str], Tree] = {}
         self._blobs: dict[str, bytes] = {}
-        self._names: dict[str, Names] = {}
+        self._tags: dict[str, list[str]] = {}
         self._stores: dict[tuple[int, int], Store] = {}
 
     def resolve(self, repository: str, directory: str, ref: str) -> Version:
@@ -228,20 +220,15 @@ class GitRepositories:
             )
         return commits[0]
 
-    def names(self, repository: str) -> Names:
-        """The tags and branches of a repository, which is asked once. Raises PackageError."""
-        if repository not in self._names:
-            refs = _list_refs(repository, ["refs/tags/*", "refs/heads/*"])
-            tags, branches = (
-                frozenset(_short(name) for name in refs if name.startswith(kind))
-                for kind in ("refs/tags/", "refs/heads/")
-            )
-            self._names[repository] = Names(tags, branches)
-        return self._names[repository]
-
     def newer(self, upstream: Upstream) -> list[str]:
-        """The versions after the one that a package follows, the newest last. Raises PackageError."""
-        return newer_versions(upstream.ref, upstream.directory, self.names(upstream.repository).tags)
+        """The versions after the one that a package follows, the newest last; a repository is asked once for its tags.
+
+        Raises PackageError.
+        """
+        repository = upstream.repository
+        if repository not in self._tags:
+            self._tags[repository] = list(map(_short, _list_refs(repository, ["refs/tags/*"])))
+        return newer_versions(upstream.ref, upstream.directory, self._tags[repository])
 
     def fetch(self, repository: str, commits: Sequence[str]) -> None:
         """Fetches commits together; one that cannot be fetched so is fetched alone by `tree`, which says what is wrong.

@@ -12,9 +12,9 @@ from hashlib import sha256
 from posixpath import normpath
 from typing import Any, Final, NamedTuple
 
-from krm_merge.krm import INDEX, KPTFILE, PATH, Resource, Results, flaw_of
+from krm_merge.krm import KPTFILE, Resource
 from krm_merge.merge import VersionOrder, version_order
-from krm_merge.packages.files.tree import Changes, File, PackageError, Tree, holds_resources, is_kptfile
+from krm_merge.packages.files.tree import Changes, File, PackageError, Tree, is_kptfile
 from krm_merge.schema import FUNCTION_LISTS
 from krm_merge.startup import frozen
 from krm_merge.text import (
@@ -30,14 +30,11 @@ from krm_merge.text import (
     Value,
     field_at,
     from_value,
-    is_empty,
     is_null,
     key_text,
     mapping_in,
     read,
-    split_documents,
     to_value,
-    written,
 )
 
 # The first is the default, as in kpt.
@@ -104,7 +101,7 @@ class KptfileText:
 
 def follow_version(kptfile: Resource, ref: str, lock: Lock, strategy: str | None = None) -> None:
     """Writes into a Kptfile that it follows another version of its upstream (K2). Raises KeyError where it cannot."""
-    locked = _lock_value(lock)
+    locked = lock_value(lock)
     kptfile.set("upstream.git.ref", ref)
     if strategy is not None:
         kptfile.set("upstream.updateStrategy", strategy)
@@ -116,7 +113,8 @@ def follow_version(kptfile: Resource, ref: str, lock: Lock, strategy: str | None
             kptfile.set(f"upstreamLock.git.{name}", value)
 
 
-def _lock_value(lock: Lock) -> dict[str, Any]:
+def lock_value(lock: Lock) -> dict[str, Any]:
+    """As `upstreamLock` has it."""
     fields = {"repo": lock.repository, "directory": lock.directory, "ref": lock.ref, "commit": lock.commit}
     return {"type": "git", "git": fields}
 
@@ -280,26 +278,6 @@ def declared_merges(package: Tree) -> list[DeclaredMerge]:
     return merges
 
 
-def merge_function_config(
-    original: Tree, upstream: Tree, choices: dict[str, str], results: Results, lock: Lock
-) -> bytes:
-    """The functionConfig as text; `choices` are its further fields, `lock` is where upstream is.
-
-    What cannot be read is reported, and left out.
-    """
-    fields: dict[str, Value] = {
-        "apiVersion": "fn.kpt.dev/v1alpha1",
-        "kind": _KIND,
-        # kpt must not apply it to a cluster.
-        "metadata": {"name": "merge", "annotations": {"config.kubernetes.io/local-config": "true"}},
-        **choices,
-        "upstreamLock": _lock_value(lock),
-        "original": _config_text(original, "original", results),
-        "upstream": _config_text(upstream, "upstream", results),
-    }
-    return written(from_value(fields)).encode()
-
-
 def add_function(
     package: Tree, config: bytes, program: Mapping[str, str], path: str = CONFIG_FILE, *, comes_last: bool = False
 ) -> Changes:
@@ -387,36 +365,6 @@ def config_path_in(function: Node) -> str:
     """The file that configures a function of a pipeline, '' where none does."""
     config = field_at(function, "configPath")
     return normpath(key_text(config)) if isinstance(config, Scalar) and not is_null(config) else ""
-
-
-def _config_text(package: Tree, side: str, results: Results) -> str:
-    """All resources of a package as one text, each with its place."""
-    documents = []
-    for path, file in package.items():
-        if not holds_resources(path) or file.mode == "link":
-            continue
-        try:
-            documents += _documents(path, file)
-        except (TextError, UnicodeDecodeError) as error:
-            results.warning(f"{path}: left out of {side}: {error}", file=path)
-    return "---\n".join(documents)
-
-
-def _documents(path: str, file: File) -> list[str]:
-    documents = []
-    for index, data in enumerate(split_documents(file.data, path)):
-        root = None if is_empty(data) else read(data.decode("utf-8").replace("\r\n", "\n"))
-        if root is None:
-            continue
-        if flaw := flaw_of(root):
-            raise TextError(flaw)
-        assert isinstance(root, MappingNode)
-        resource = Resource.from_tree(root)
-        resource.set(f'metadata.annotations["{PATH}"]', path)
-        resource.set(f'metadata.annotations["{INDEX}"]', str(index))
-        text = resource.text().removeprefix("---\n")
-        documents.append(text if text.endswith("\n") else f"{text}\n")
-    return documents
 
 
 def _kptfile(file: File) -> Resource:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from krm_merge.usecases.comparing import compare_with_kpt as compare_with_kpt
     from krm_merge.usecases.declaring import DeclaredEdits as DeclaredEdits
     from krm_merge.usecases.declaring import declare as declare
+    from krm_merge.usecases.declaring import merge_config as merge_config
     from krm_merge.usecases.declaring import undeclare as undeclare
     from krm_merge.usecases.merging import GitMerge as GitMerge
     from krm_merge.usecases.merging import Mergeable as Mergeable
@@ -39,7 +40,7 @@ __getattr__, __dir__ = lazy_interface(
     __name__,
     {
         "comparing": "compare_with_kpt",
-        "declaring": "DeclaredEdits declare undeclare",
+        "declaring": "DeclaredEdits declare merge_config undeclare",
         "merging": "GitMerge MergeChoices MergeSides Mergeable MergedPackage OnConflictOrMarkers Outcome PackageUpdate "
         "merge_for_git merge_packages merge_sides settled_by",
         "provenance": "FieldOrigin LineCommit LineHistory RenderedPackage ValueSource field_origins line_history "

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from posixpath import dirname, join, normpath
 
-from krm_merge.functions.edit_items import bookkeeping_of, with_annotations
+from krm_merge.functions import API_VERSION, MERGE_PACKAGE
+from krm_merge.functions.edit_items import LOCAL_CONFIG, bookkeeping_of, with_annotations
 from krm_merge.functions.patch_resources import patch_document, patches_between
-from krm_merge.krm import KPTFILE, Identity, Resource, Results, identity_of
+from krm_merge.krm import INDEX, KPTFILE, PATH, Identity, Resource, Results, identity_of
 from krm_merge.merge import (
     Folders,
     Member,
@@ -29,11 +30,15 @@ from krm_merge.packages import (
     Changed,
     Changes,
     File,
+    Lock,
     PackageError,
+    PackageVersion,
     Tree,
     add_function,
     config_paths,
+    holds_resources,
     is_kptfile,
+    lock_value,
     own_packages,
     remove_function,
 )
@@ -245,3 +250,38 @@ def _prove(before: RenderedPackage, after: RenderedPackage, expected: Mapping[Me
                 f"{member.place}: {_name(member)} would not render to what it is now; select the resources to "
                 "declare with --resource. Nothing was changed"
             )
+
+
+def merge_config(original: Tree, upstream: Tree, choices: dict[str, str], results: Results, lock: Lock) -> bytes:
+    """The MergePackage of two versions as text; `choices` are its further fields, `lock` is where upstream is.
+
+    Files that cannot be read are reported, and left out.
+    """
+    fields: dict[str, Value] = {
+        "apiVersion": API_VERSION,
+        "kind": MERGE_PACKAGE,
+        # kpt must not apply it to a cluster.
+        "metadata": {"name": "merge", "annotations": {LOCAL_CONFIG: "true"}},
+        **choices,
+        "upstreamLock": lock_value(lock),
+        "original": _all_resources("original", original, results),
+        "upstream": _all_resources("upstream", upstream, results),
+    }
+    return yaml_of(fields).encode()
+
+
+def _all_resources(side: str, package: Tree, results: Results) -> str:
+    """All resources of a package as one text, each with its place."""
+    version = PackageVersion(side, {path: file for path, file in package.items() if holds_resources(path)})
+    members = version.members()
+    for path, why in version.unreadable.items():
+        results.warning(f"{path}: left out of {side}: {why.reason}", file=path)
+    texts = []
+    for member in members:
+        if member.place not in version.unreadable:
+            resource = Resource.from_tree(member.root)
+            resource.set(f'metadata.annotations["{PATH}"]', member.place)
+            resource.set(f'metadata.annotations["{INDEX}"]', str(member.index))
+            text = resource.text().removeprefix("---\n")
+            texts.append(text if text.endswith("\n") else f"{text}\n")
+    return "---\n".join(texts)

@@ -54,17 +54,8 @@ def resources_of_file(name: str, data: bytes) -> list[FoundResource]:
 
     Raises PackageError with every problem.
     """
-    resources, problems = [], []
-    for index, line, document in _documents(name, data):
-        try:
-            resources += list(_resources_of(name, index, line, document))
-        except UnicodeDecodeError:
-            problems.append(f"{name}:{line}: not UTF-8; save the file as UTF-8")
-        except TextError:
-            problems.append(f"{name}: {_syntax_error(document, line)}")
-        except PackageError as error:
-            problems.append(f"{name}:{line}: {error}")
-    if problems:
+    resources, foreign, unreadable = _resources_in(name, data)
+    if problems := [*foreign, *([f"{name}: {unreadable}"] if unreadable else [])]:
         raise PackageError(join_problems(problems))
     return resources
 
@@ -79,23 +70,32 @@ class ResourcesOfTree(NamedTuple):
 def resources_of_tree(tree: Tree) -> ResourcesOfTree:
     """The resources with names in the files of a directory; other documents are left out, Kptfiles too."""
     version = PackageVersion("", tree)
-    resources: list[FoundResource] = []
-    unreadable: dict[str, str] = {}
+    found = ResourcesOfTree([], {})
     for path, file in tree.items():
-        if is_kptfile(path) or file.mode == "link" or not version.reads(path):
-            continue
-        of_file: list[FoundResource] = []
-        for index, line, document in _documents(path, file.data):
-            try:
-                with suppress(PackageError):
-                    of_file += list(_resources_of(path, index, line, document))
-            except UnicodeDecodeError:
-                unreadable[path] = "not UTF-8"
-            except TextError:
-                unreadable[path] = _syntax_error(document, line)
-        if path not in unreadable:
-            resources += of_file
-    return ResourcesOfTree(resources, unreadable)
+        if not is_kptfile(path) and file.mode != "link" and version.reads(path):
+            resources, _, unreadable = _resources_in(path, file.data)
+            if unreadable:
+                found.unreadable[path] = unreadable
+            else:
+                found.resources.extend(resources)
+    return found
+
+
+def _resources_in(path: str, data: bytes) -> tuple[list[FoundResource], list[str], str]:
+    """The resources in a file, what else each document holds, and why the first that is no YAML cannot be read."""
+    resources: list[FoundResource] = []
+    foreign: list[str] = []
+    unreadable = ""
+    for index, line, document in _documents(path, data):
+        try:
+            resources += list(_resources_of(path, index, line, document))
+        except UnicodeDecodeError:
+            unreadable = unreadable or "not UTF-8; save the file as UTF-8"
+        except TextError:
+            unreadable = unreadable or _syntax_error(document, line)
+        except PackageError as error:
+            foreign.append(f"{path}:{line}: {error}")
+    return resources, foreign, unreadable
 
 
 def join_problems(problems: Sequence[str]) -> str:

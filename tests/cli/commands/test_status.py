@@ -97,3 +97,14 @@ def test_a_branch_has_no_newest_version(package: Path, krm_merge: Callable[..., 
 def test_a_missing_version_is_reported_with_what_lists_all(package: Path, krm_merge: Callable[..., Run]) -> None:
     done = krm_merge("update", f"{package}@v1.1")
     assert "has no tag or branch v1.1; `git ls-remote " in done.stderr
+
+
+@pytest.mark.parametrize(("options", "original"), [((), "v1.0.0"), (("--from", "v1.1.0"), "v1.1.0")])
+def test_a_function_config_begins_at_the_fetched_version_or_another(
+    package: Path, krm_merge: Callable[..., Run], options: tuple[str, ...], original: str
+) -> None:
+    """After an update by kpt, upstreamLock names the new version already."""
+    done = krm_merge("config", package, "--to", "v2.0.0", *options)
+    before, _, after = done.stdout.partition("upstream: |")
+    assert f"version: {original}" in before
+    assert "version: v2.0.0" in after

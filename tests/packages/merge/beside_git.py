@@ -1,4 +1,4 @@
-"""The laws on packages as texts, and the merge beside git's."""
+"""Laws E to H on packages as texts, and the merge beside git's."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from functools import cache, lru_cache
 from itertools import starmap
 from pathlib import Path
 from typing import Literal, NamedTuple
-
-import yaml
 
 from generated.facts import KEY, Facts, Identity, Place, facts, is_yaml
 from generated.texts import Triple
@@ -94,18 +92,7 @@ def failures(sides: Triple, policy: Winner) -> list[Failure]:
     """All that is wrong with the merges of three versions of a package."""
     original, upstream, local = sides
     merged = merge(original, upstream, local, policy)
-    breaches = [*_laws_of_one_side(sides, policy), *_faults(sides, merged), *_lost_in_silence(sides, merged)]
-    again = merge(original, upstream, merged.files, policy)
-    for path in _different(merged.files, again.files):
-        texts = [files.get(path, "") for files in (merged.files, again.files)]
-        repeated = _repeated_lines(path, sides)
-        if repeated and (not is_yaml(path) or _asks_for_lines(again, path) or _changed_lines(*texts) <= repeated):
-            # Which of equal lines was added cannot be seen any more: git's merge is not stable there either.
-            continue
-        if is_yaml(path) and _differ_as_upstream_lays_out(texts[0], texts[1], upstream.get(path, "")):
-            # Where lines met, upstream's order of fields, blank lines and comments come once lines decide.
-            continue
-        breaches.append(Failure("D: a second merge changes it", path, _diff(merged.files, again.files, path)))
+    breaches = [*_faults(sides, merged), *_lost_in_silence(sides, merged)]
     for path in sorted(set(original) & set(upstream) & set(local)):
         read = _read(path, sides)
         if read is not None:
@@ -113,47 +100,6 @@ def failures(sides: Triple, policy: Winner) -> list[Failure]:
             if not _moves(path, sides):
                 breaches += _beside_git(path, sides, read, merged)
     return breaches
-
-
-def _repeated_lines(path: str, sides: Triple) -> set[str]:
-    """The lines that a side has more than once, without their indentation."""
-    counts = [Counter(map(str.strip, side.get(path, "").splitlines())) for side in sides]
-    return {line for lines in counts for line, count in lines.items() if count > 1}
-
-
-def _changed_lines(before: str, after: str) -> set[str]:
-    """The lines that one text has more often than the other, without their indentation."""
-    was, now = (Counter(map(str.strip, text.splitlines())) for text in (before, after))
-    return {*(was - now), *(now - was)}
-
-
-def _differ_as_upstream_lays_out(merged: str, again: str, upstream: str) -> bool:
-    """Whether two texts have the same values, and comments differ as upstream has them."""
-    was, now, theirs = (
-        Counter(line.strip() for line in text.splitlines() if "#" in line) for text in (merged, again, upstream)
-    )
-    if not (was - now).keys().isdisjoint(theirs) or not (now - was).keys() <= theirs.keys():
-        return False
-    return [*yaml.safe_load_all(merged)] == [*yaml.safe_load_all(again)]
-
-
-def _asks_for_lines(merged: Merged, path: str) -> bool:
-    """Whether a merge reports that lines of a text in a file meet."""
-    return any(message.rule == "V6" for message in merged.warnings(path))
-
-
-def _laws_of_one_side(sides: Triple, policy: Winner) -> Iterator[Failure]:
-    original, upstream, local = sides
-    for law, expected, theirs, ours in (
-        ("A: not as upstream", upstream, upstream, original),
-        ("B: not as local", local, original, local),
-        ("C: not as both", local, local, local),
-    ):
-        merged = merge(original, theirs, ours, policy)
-        for path in _different(expected, merged.files):
-            yield Failure(law, path, _diff(expected, merged.files, path))
-        for message in merged.messages if law[0] == "B" else merged.warnings():
-            yield Failure(f"{law[0]}: a warning", message.file, message.message)
 
 
 def _faults(sides: Triple, merged: Merged) -> Iterator[Failure]:

@@ -1,4 +1,4 @@
-"""The laws on packages as texts, and the merge beside git's: it is never worse (law H).
+"""Laws E to H on packages as texts, and the merge beside git's: it is never worse (law H).
 
 For many packages: make nightly PARTS=packages [COUNT=20000] [SEED=0] [ARGS=--texts]
 """

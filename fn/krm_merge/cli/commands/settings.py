@@ -19,9 +19,9 @@ from krm_merge.packages import (
     File,
     add_function,
     has_image,
-    merge_function_config,
     remove_function,
 )
+from krm_merge.usecases import merge_config
 
 IMAGE = "localhost/krm-merge:dev"
 """What `make image` builds: nothing is published yet (docs/releasing.md)."""
@@ -68,6 +68,7 @@ class ConfigOptions:
 @click.command("config")
 @click.argument("package", metavar="PKG", type=common.PATH)
 @click.option("--to", "after", metavar="REF", help="The version of upstream to update to.")
+@click.option("--from", "before", metavar="REF", help="The version to update from; by default that in upstreamLock.")
 @common.output("The file to write, by default stdout.", default=STDOUT)
 @click.option("--declare", is_flag=True, help=f"Write it to {CONFIG_FILE} in the package, and add the function.")
 @click.option("--undeclare", is_flag=True, help="Remove both from the package.")
@@ -76,7 +77,7 @@ class ConfigOptions:
 @common.function_identity
 @common.quiet
 @common.options_as(ConfigOptions)
-def config_command(package: Path, after: str | None, target: Path, options: ConfigOptions) -> None:
+def config_command(package: Path, after: str | None, before: str | None, target: Path, options: ConfigOptions) -> None:
     """Write a functionConfig with two upstream versions of the package PKG, for `kpt fn eval --fn-config`.
 
     It leaves out files without resources, which a function does not see; `krm-merge update` merges them too.
@@ -92,7 +93,7 @@ def config_command(package: Path, after: str | None, target: Path, options: Conf
         raise click.UsageError("give --declare or --undeclare, not both")
     if not options.undeclare and after is None:
         raise click.UsageError("--to is missing")
-    if (options.undeclare and after) or ((options.declare or options.undeclare) and target != STDOUT):
+    if (options.undeclare and (after or before)) or ((options.declare or options.undeclare) and target != STDOUT):
         raise click.UsageError("--declare cannot be combined with -o, nor --undeclare with any other option")
     only_looks = not (options.declare or options.undeclare)
     with opened_package(package, only_looks=only_looks) as (journal, local):
@@ -107,8 +108,9 @@ def config_command(package: Path, after: str | None, target: Path, options: Conf
         choices = {"onConflict": options.on_conflict, "functionIdentity": options.function_identity}
         program = chosen_program(options.image, options.program) if options.declare else {}
         following = FollowingPackage(local, package)
-        original, (upstream, lock) = following.fetched(), following.at(after)
-        text = merge_function_config(original, upstream, choices, results, lock)
+        original = following.at(before)[0] if before else following.fetched()
+        upstream, lock = following.at(after)
+        text = merge_config(original, upstream, choices, results, lock)
         show_results(results, quiet=options.quiet)
         if options.declare:
             journal.commit(add_function(local, text, program), local)

@@ -24,9 +24,10 @@ from krm_merge.cli.documents import (
 )
 from krm_merge.cli.output import opened_journal, print_json, say
 from krm_merge.functions.edit_items import definitions_of, report_renames
+from krm_merge.functions.models import ConflictsModel, TransformResources, WhiteoutModel
 from krm_merge.functions.transform_config import (
     Transformation,
-    TransformSettings,
+    WhiteoutAction,
     all_plugins,
     options_of_crane,
     read_transformation,
@@ -39,7 +40,7 @@ from krm_merge.functions.transform_resources import (
     report_idle,
     transform_items,
 )
-from krm_merge.krm import Resource, ResourceList, Results
+from krm_merge.krm import Resource, ResourceList, Results, Severity
 from krm_merge.packages import Directory, File, PackageError, write_tree
 from krm_merge.startup import replace, split_names
 from krm_merge.text import Object, from_value
@@ -247,15 +248,22 @@ def _of_flags(
     plugin_priorities: str,
     skip_plugins: str,
     optional_flags: str,
-    **choices: Any,
+    severity: Severity,
+    whiteout: WhiteoutAction,
 ) -> Transformation | None:
     """The run that the flags describe; what is wrong is reported."""
     try:
         flags = options_of_crane(optional_flags)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    chosen = TransformSettings(split_names(plugin_priorities), split_names(skip_plugins), flags, **choices)
-    return transformation(all_plugins(directory), chosen, results, ("", "--plugin-priorities", "--skip-plugins"))
+    settings = TransformResources.model_construct(
+        priorities=split_names(plugin_priorities),
+        skipPlugins=split_names(skip_plugins),
+        options=flags,
+        conflicts=ConflictsModel(severity=severity),
+        whiteout=WhiteoutModel(action=whiteout),
+    )
+    return transformation(all_plugins(directory), settings, results, ("", "--plugin-priorities", "--skip-plugins"))
 
 
 def _crane_files(documents: Mapping[str, Documents], run: Transformation, results: Results) -> CraneFiles:
