@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from e2e.in_process import krm_merge
+from packages.repositories import KPTFILE, Repository, kptfile, write
 
 OLD = """\
 apiVersion: apps/v1
@@ -133,29 +134,12 @@ def test_git_shows_differences_with_it(place: Path) -> None:
 
 
 def test_status_says_what_needs_attention(tmp_path: Path) -> None:
-    upstream = tmp_path / "upstream"
-    upstream.mkdir()
-    git(upstream, "init")
-    (upstream / "Kptfile").write_text("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\n")
-    git(upstream, "add", ".")
-    git(upstream, "commit", "-m", "one")
-    first = git(upstream, "rev-parse", "HEAD").strip()
-    package = tmp_path / "own" / "pkg"
-    package.mkdir(parents=True)
-    about = f"  git: {{repo: '{upstream}', directory: /, ref: main"
-    (package / "Kptfile").write_text(
-        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\n"
-        f"upstream:\n  type: git\n{about}}}\nupstreamLock:\n  type: git\n{about}, commit: {first}}}\n"
-    )
-    git(tmp_path / "own", "init")
-    git(tmp_path / "own", "add", ".")
-    git(tmp_path / "own", "commit", "-m", "one")
+    upstream, own = Repository.at(tmp_path / "upstream"), Repository.at(tmp_path / "own")
+    first = upstream.commit({"Kptfile": KPTFILE})
+    own.commit({"pkg/Kptfile": kptfile(upstream.path, "main", first)})
     assert run(tmp_path, "status", "own").strip() == f"own/pkg: main ({first[:7]})"
-    (upstream / "new.yaml").write_text(SERVICE)
-    git(upstream, "add", ".")
-    git(upstream, "commit", "-m", "two")
-    second = git(upstream, "rev-parse", "HEAD").strip()
-    (package / "c.yaml").write_text("<<<<<<< ours\na: 1\n=======\na: 2\n>>>>>>> theirs\n")
+    second = upstream.commit({"new.yaml": SERVICE})
+    write(own.path, {"pkg/c.yaml": "<<<<<<< ours\na: 1\n=======\na: 2\n>>>>>>> theirs\n"})
     output = run(tmp_path, "status", "own", code=1)
     assert output.strip() == (
         f"own/pkg: main ({first[:7]}); behind: main is {second[:7]} now; 1 uncommitted; open conflicts in c.yaml"

@@ -22,6 +22,7 @@ from e2e.hosts import SECONDS, Run, wait_until
 from e2e.in_process import krm_merge
 from krm_merge.merge.decisions.policy import Nature
 from krm_merge.packages import state_file
+from packages.repositories import KPTFILE, Repository, kptfile
 from report.conflicts import SECRETS
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, five_kinds
 
@@ -351,13 +352,22 @@ def test_a_group_is_undone_left_and_asked_about_one_by_one(many: Path) -> None:
 # ---- what is given -------------------------------------------------------------------------------------------------
 
 
+def fetch(place: Path) -> Path:
+    """A package at v1 of an upstream that has v2, too, with replicas of its own, committed."""
+    upstream = Repository.at(place / "upstream")
+    first = upstream.version("v1", {"Kptfile": KPTFILE, "deployment.yaml": deployment("web", 1)})
+    upstream.version("v2", {"deployment.yaml": deployment("web", 2)})
+    work = Repository.at(place / "work")
+    work.commit({"web/Kptfile": kptfile(upstream.path, "v1", first), "web/deployment.yaml": deployment("web", 5)})
+    return work.path / "web"
+
+
 def test_a_package_follows_its_upstream(tmp_path: Path) -> None:
-    repository, package = fetch(tmp_path)
+    package = fetch(tmp_path)
     run(tmp_path, "resolve", "work/web@v2", "--terminal", stdin="l\n")
     assert "replicas: 5" in (package / "deployment.yaml").read_text()
     assert "ref: v2" in (package / "Kptfile").read_text()
     assert "choice: local" in (package / "merge-policy.yaml").read_text()
-    assert repository.is_dir()
     git(tmp_path / "work", "add", ".")
     git(tmp_path / "work", "commit", "--quiet", "--message", "v2")
     done = run(tmp_path, "update", "work/web@v2", "--on-conflict", "fail")
@@ -365,7 +375,7 @@ def test_a_package_follows_its_upstream(tmp_path: Path) -> None:
 
 
 def test_a_package_with_changes_that_are_not_committed_is_refused(tmp_path: Path) -> None:
-    _, package = fetch(tmp_path)
+    package = fetch(tmp_path)
     (package / "new.txt").write_text("")
     done = run(tmp_path, "resolve", "work/web@v2", "--terminal", code=1)
     assert "uncommitted changes: web/new.txt; commit them first, or use --allow-dirty" in done.stderr
@@ -419,29 +429,6 @@ def test_kept_choices_that_cannot_be_read_are_named(three: Path) -> None:
 
 
 # ---- git -----------------------------------------------------------------------------------------------------------
-
-
-def fetch(place: Path) -> tuple[Path, Path]:
-    """A repository with two versions of a package, and the first one of it in another repository, changed."""
-    kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
-    upstream = repository(place, "upstream")
-    (upstream / "Kptfile").write_text(kptfile)
-    commit(upstream, "v1", deployment=deployment("web", 1))
-    git(upstream, "tag", "v1")
-    commit(upstream, "v2", deployment=deployment("web", 2))
-    git(upstream, "tag", "v2")
-    first = git(upstream, "rev-parse", "v1").strip()
-    work = repository(place, "work")
-    package = work / "web"
-    package.mkdir()
-    source = f"    repo: {upstream}\n    directory: /\n    ref: v1\n"
-    (package / "Kptfile").write_text(
-        f"{kptfile}upstream:\n  type: git\n  git:\n{source}  updateStrategy: resource-merge\n"
-        f"upstreamLock:\n  type: git\n  git:\n{source}    commit: {first}\n"
-    )
-    (package / "deployment.yaml").write_text(deployment("web", 5))
-    commit(work, "ours")
-    return upstream, package
 
 
 def test_a_file_that_both_added_has_no_base(tmp_path: Path) -> None:

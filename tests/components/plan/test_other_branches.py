@@ -211,10 +211,6 @@ def test_the_branch_of_a_push(annotations: dict[str, str], branch: str) -> None:
     assert build.target_branch == branch
 
 
-def test_a_revision_may_be_a_whole_ref() -> None:
-    assert read_component(yaml.safe_load(VERSIONS)).branch == "main"
-
-
 @pytest.mark.parametrize(
     ("revision", "branch"),
     [

@@ -160,10 +160,3 @@ def test_planned_ones_do_not_wait_for_each_other() -> None:
         "f@bundle ready controller=9",
         "f@catalog ready controller=9",
     ]
-
-
-def test_a_push_of_what_nobody_observed_is_told() -> None:
-    """C3, CR21."""
-    state = parent()
-    state.push("parent", "1", 7)
-    assert state.step() == ([], "CR21")

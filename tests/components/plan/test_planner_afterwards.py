@@ -62,12 +62,6 @@ def merged_without_a_number(state: Observations) -> None:
     assert "other/child ready parent=4 [create]" in state.step()[0]
 
 
-def observed_twice(state: Observations) -> None:
-    state.pulls["again", 1] = state.pulls["parent", 1]
-    state.merge("parent", 1)
-    state.plan()
-
-
 def two_namespaces_build_one_repository(state: Observations) -> None:
     for name in ("parent", "child"):
         component = state.components[name]
@@ -241,7 +235,6 @@ PLAYS: list[tuple[Callable[[Observations], None], str]] = [
     (one_dependency_is_deleted, "CR5: its digest is taken out of the branch"),
     (pushes_go_on_with_a_merge, "I12, CR6: a pull request for pushes is not orphaned by a merge"),
     (merged_without_a_number, "CR20, CR30: a push is of a merge also where only its commit says so"),
-    (observed_twice, "a late observation does not undo a merge"),
     (closing_opens_nothing, "S7: nothing is opened for what the same plan closes"),
     (a_branch_ends_as_ours, "C3: an omission is told"),
     (a_later_push_contains_it, "CR30, I10: a later push brings what an earlier one failed to"),

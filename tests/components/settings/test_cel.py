@@ -16,8 +16,6 @@ from krm_merge.components.expressions import (
 WRITTEN: list[tuple[TriggerEvent, str, str, str, str]] = [
     # event, branch, component, context, expression
     ("push", "main", "c", "", 'event == "push" && target_branch == "main"'),
-    ("push", "main", "c", ".", 'event == "push" && target_branch == "main"'),
-    ("push", "main", "c", "/", 'event == "push" && target_branch == "main"'),
     ("pull_request", "dev", "c", "./", 'event == "pull_request" && target_branch == "dev"'),
     (
         "push",
@@ -40,14 +38,6 @@ WRITTEN: list[tuple[TriggerEvent, str, str, str, str]] = [
         "main",
         "c",
         "src/",
-        'event == "push" && target_branch == "main" && ( "src/***".pathChanged() || ".tekton/c-push.yaml".pathChanged()'
-        " )",
-    ),
-    (
-        "push",
-        "main",
-        "c",
-        "src",
         'event == "push" && target_branch == "main" && ( "src/***".pathChanged() || ".tekton/c-push.yaml".pathChanged()'
         " )",
     ),
