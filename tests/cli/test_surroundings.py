@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -26,7 +25,7 @@ from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import File
 from krm_merge.packages.git import CACHE_VARIABLE
 from krm_merge.safe_text import bare_address, line, without_credentials
-from packages.repositories import config_map, kptfile, snapshot, write
+from packages.repositories import KPTFILE, Repository, config_map, kptfile, snapshot, write
 
 TOKEN = "hunter2-and-more"
 ESCAPES = "\x1b]0;owned\x07"
@@ -362,20 +361,13 @@ def test_addresses_without_credentials(url: str, masked: str, bare: str) -> None
 
 
 def test_a_lock_that_a_killed_git_left_in_the_cache_is_no_obstacle(tmp_path: Path) -> None:
-    origin = write(tmp_path / "origin", {"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: o}\n"})
-    git = shutil.which("git")
-    assert git
-    env = {**os.environ, **GIT_ENVIRONMENT}
-    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm1"], ["tag", "v1"]):
-        subprocess.run([git, *arguments], cwd=origin, env=env, check=True)
-    commit = subprocess.run([git, "rev-parse", "v1"], cwd=origin, env=env, check=True, capture_output=True, text=True)
+    origin = Repository.at(tmp_path / "origin")
+    first = origin.version("v1", {"Kptfile": KPTFILE})
     cache = {CACHE_VARIABLE: str(tmp_path / "cache")}
-    package = write(tmp_path / "pkg", {"Kptfile": kptfile(origin, "v1", commit.stdout.strip())})
+    package = write(tmp_path / "pkg", {"Kptfile": kptfile(origin.path, "v1", first)})
     assert call("update", package, **cache).returncode == 0
     [store] = (tmp_path / "cache" / "git").iterdir()
-    (origin / "n.txt").write_text("n\n")
-    for arguments in (["add", "-A"], ["commit", "-qm2"], ["tag", "v2"]):
-        subprocess.run([git, *arguments], cwd=origin, env=env, check=True)
+    origin.version("v2", {"n.txt": "n\n"})
     (store / "shallow.lock").write_text("")
     done = call("update", f"{package}@v2", **cache)
     assert done.returncode == 0, done.stderr

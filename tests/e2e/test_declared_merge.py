@@ -11,6 +11,7 @@ import yaml
 
 from e2e.hosts import Run, contents, git, installed_program, run, write_package
 from e2e.in_process import krm_merge
+from packages.repositories import Repository
 
 pytestmark = pytest.mark.kpt
 
@@ -295,21 +296,13 @@ def test_a_functionconfig_without_a_file_leaves_no_record(tmp_path: Path) -> Non
 
 def repository(folder: Path) -> Path:
     """A package from git, at v1 of two."""
-    upstream = folder / "upstream"
-    upstream.mkdir()
-    git(upstream, "init", "--quiet")
+    upstream = Repository.at(folder / "upstream")
     for number in (1, 2):
-        write_package(upstream / "web", version(number))
-        git(upstream, "add", ".")
-        git(upstream, "commit", "--quiet", f"--message=v{number}")
-        git(upstream, "tag", f"v{number}")
-    place = folder / "own"
-    place.mkdir()
-    git(place, "init", "--quiet")
-    assert run("kpt", "pkg", "get", f"{upstream}/.git/web@v1", "web", cwd=place).returncode == 0
-    git(place, "add", ".")
-    git(place, "commit", "--quiet", "--message=get")
-    return place
+        upstream.version(f"v{number}", {f"web/{path}": text for path, text in version(number).items()})
+    own = Repository.at(folder / "own")
+    assert run("kpt", "pkg", "get", f"{upstream.path}/.git/web@v1", "web", cwd=own.path).returncode == 0
+    own.commit({})
+    return own.path
 
 
 def test_upstream_and_its_lock_are_those_of_an_update(tmp_path: Path) -> None:

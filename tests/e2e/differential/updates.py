@@ -19,7 +19,8 @@ from e2e.differential.values import (
     Contents,
     read_package,
 )
-from e2e.hosts import SECONDS, Run, git, write_package
+from e2e.hosts import SECONDS, Run, write_package
+from packages.repositories import Repository
 
 DOCUMENT = ("--function-identity", "document", "--on-conflict", "upstream", "--on-delete", "local")
 """The options that make our update of a package comparable with kpt's."""
@@ -55,16 +56,11 @@ def command(*words: str | Path, cwd: Path, code: int = 0) -> Run:
 def prepare(folder: Path, triple: Triple) -> None:
     """Repositories with two versions, fetched by kpt; the folders `web` and `ours` are local's package."""
     folder.mkdir()
-    source = folder / "source"
-    for version, files in (("v1", triple.original), ("v2", triple.upstream)):
-        shutil.rmtree(source / "dir", ignore_errors=True)
-        write_package(source / "dir", files)
-        if version == "v1":
-            git(source, "init", "-q")
-        git(source, "add", "-A")
-        git(source, "commit", "-q", "-m", version)
-        git(source, "tag", version)
-    git(folder, "clone", "-q", "--bare", "source", "repo.git")
+    source = Repository.at(folder / "source")
+    source.version("v1", {f"dir/{name}": text for name, text in triple.original.items()})
+    files = {**dict.fromkeys(triple.original), **triple.upstream}
+    source.version("v2", {f"dir/{name}": text for name, text in files.items()})
+    source.bare(folder / "repo.git")
     command("kpt", "pkg", "get", f"file://{folder}/repo.git/dir@v1", "web", cwd=folder)
     web = folder / "web"
     fetched = yaml.safe_load((web / "Kptfile").read_text(encoding="utf-8"))
