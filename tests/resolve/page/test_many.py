@@ -77,36 +77,6 @@ def test_three_hundred_conflicts_of_five_kinds_by_keys(page: Page, client: Clien
     assert is_settled(client)
 
 
-def test_three_hundred_conflicts_of_five_kinds_by_mouse(page: Page, client: Client) -> None:
-    clicks = 0
-    for left in (300, 240, 180, 120, 60):
-        expect(count(page)).to_contain_text(f"{left} open")
-        expect(batch(page)).to_have_count(0)
-        path = path_of(page, client)
-        if path:
-            current(page).get_by_role("button", name="With others").click()
-            expect(batch(page)).to_be_focused()
-            clicks += 1
-        if path == "spec.replicas":
-            page.get_by_role("combobox", name="Settle together").select_option(label="60 of spec.replicas")
-            clicks += 2
-        expect(current(page)).to_contain_text("all 60")
-        choice = CHOSEN_OF_FIVE[path]
-        name = NAMES[choice] if path else "Delete all 60"
-        current(page).get_by_role("button", name=name).click()
-        clicks += 1
-    expect(count(page)).to_have_text("All 300 settled")
-    # All of a group is one step.
-    page.get_by_role("button", name="Undo").click()
-    expect(count(page)).to_have_text("60 open · 240 settled")
-    page.get_by_role("button", name="Redo").click()
-    expect(count(page)).to_have_text("All 300 settled")
-    page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("heading", name="Saved")).to_be_visible()
-    assert clicks + 3 < 40
-    assert is_settled(client)
-
-
 def test_what_is_found_is_shown_alone_and_settled_at_once(page: Page, client: Client) -> None:
     page.keyboard.press("/")
     page.keyboard.type("kind:ConfigMap folder:settings web1")
