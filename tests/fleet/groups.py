@@ -64,7 +64,6 @@ def campaign(policy: bytes = b"") -> Campaign:
         name="web-v2",
         upstream=CampaignUpstream("https://git.example.com/packages", "/web", "v2"),
         working_tree="/work",
-        from_="",
         on_conflict=None,
         smart=True,
         list_keys=(),

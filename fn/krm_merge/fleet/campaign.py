@@ -32,7 +32,6 @@ class CampaignTarget:
     is_repository: bool
     packages: tuple[str, ...] = ()
     branch: str = ""
-    at: str = ""
 
     @property
     def id(self) -> str:
@@ -138,7 +137,6 @@ class Campaign:
     name: str
     upstream: CampaignUpstream
     working_tree: str
-    from_: str
     on_conflict: OnConflict | None
     smart: bool
     list_keys: tuple[ListKeys, ...]
@@ -154,5 +152,5 @@ class Campaign:
         """What every merge and its report depend on, but for choices on conflicts."""
         # Of a working tree the commits are made when it is published.
         commits = () if self.working_tree else (self.message, self.publishing.author)
-        parts = (self.upstream, self.from_, self.smart, self.list_keys, *commits)
+        parts = (self.upstream, self.smart, self.list_keys, *commits)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

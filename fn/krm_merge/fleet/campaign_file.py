@@ -72,7 +72,6 @@ class SelectionModel(StrictModel):
     """Where the targets of `targets.yaml` are."""
 
     workingTree: str | None = Field(None, description="The working tree that the targets are directories of.")
-    from_: str | None = Field(None, alias="from", description="Only packages at this version of upstream.")
 
 
 class CampaignPolicyModel(StrictModel):
@@ -186,7 +185,6 @@ class TargetModel(StrictModel):
         default_factory=list,
         description="The packages in it; by default all that follow the upstream.",
     )
-    at: str | None = Field(None, description="The version that it had when it was found.")
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
@@ -216,9 +214,13 @@ class CampaignDirectory:
         # Workers may have another working directory.
         self._place = path.resolve()
         self.ledger = self._place / "ledger.db"
-        self.reports = self._place / "reports"
+        self._reports = self._place / "reports"
         self.cache = self._place / "cache"
         self.temporary = self._place / "tmp"
+
+    def report_of(self, target: CampaignTarget) -> Path:
+        """The text of the pull request of a target."""
+        return self._reports / f"{target.id}.md"
 
     # ---- what users edit -----------------------------------------------------------------------------------------
 
@@ -236,7 +238,6 @@ class CampaignDirectory:
                 take_credentials(model.upstream.repo), model.upstream.directory, model.upstream.ref
             ),
             working_tree="" if tree is None else os.path.normpath(self._place / tree),
-            from_=model.selection.from_ or "",
             on_conflict=model.policy.onConflict,
             smart=model.policy.functionIdentity == "smart",
             list_keys=list_keys_of(model.policy.listKeys),
@@ -319,7 +320,7 @@ class CampaignDirectory:
                 handle.flush()
                 # What a killed run left is removed.
                 shutil.rmtree(self.temporary, ignore_errors=True)
-                for folder in (self.temporary, self.reports, self.cache):
+                for folder in (self.temporary, self._reports, self.cache):
                     folder.mkdir(exist_ok=True)
             except OSError as error:
                 raise UnavailableError(f"{self.path}: {reason(error)}; nothing was changed") from None
@@ -345,9 +346,7 @@ def _target(model: TargetModel) -> CampaignTarget:
     is_repository = model.repository is not None
     packages = tuple(os.path.normpath(package) if package else "" for package in model.packages)
     packages = tuple("" if package == "." else package for package in packages)
-    return CampaignTarget(
-        name, is_repository, packages or (() if is_repository else ("",)), model.branch or "", model.at or ""
-    )
+    return CampaignTarget(name, is_repository, packages or (() if is_repository else ("",)), model.branch or "")
 
 
 def _as_value(target: CampaignTarget) -> dict[str, Value]:
@@ -356,4 +355,4 @@ def _as_value(target: CampaignTarget) -> dict[str, Value]:
         value["branch"] = target.branch
     if target.packages not in ((), ("",)):
         value["packages"] = [package or "." for package in target.packages]
-    return value | {"at": target.at} if target.at else value
+    return value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from krm_merge.fleet.campaign import CampaignTarget, CampaignUpstream, folder_of
@@ -16,31 +15,14 @@ from krm_merge.packages import GitRepositories, KptfileText, PackageError, Unava
 _UNREACHABLE = "cannot be reached"
 
 
-@dataclass(frozen=True, slots=True)
-class Follower:
-    """A package that follows the upstream: its directory there, and the version that it is at."""
-
-    directory: str
-    ref: str
-    commit: str
-
-    def is_at(self, version: str) -> bool:
-        """Whether it is at a version: a ref, or a commit id."""
-        return not version or version in (self.ref, self.commit)
-
-
-def follower(upstream: CampaignUpstream, kptfile: bytes, file: str) -> Follower | None:
-    """What a package follows, None where that is nothing of this upstream. Raises PackageError."""
+def follows(upstream: CampaignUpstream, kptfile: bytes, file: str) -> bool:
+    """Whether a package follows this upstream. Raises PackageError."""
     if b"upstream" not in kptfile:
-        return None
-    read = KptfileText(kptfile, file)
-    followed = read.upstream
+        return False
+    followed = KptfileText(kptfile, file).upstream
     if followed is None or same_repository(followed.repository) != same_repository(upstream.repository):
-        return None
-    if upstream.folder not in ("", folder_of(followed.directory)):
-        return None
-    lock = read.lock
-    return Follower(followed.directory, lock.ref if lock else followed.ref, lock.commit if lock else "")
+        return False
+    return upstream.folder in ("", folder_of(followed.directory))
 
 
 def working_tree_of(directories: Iterable[Path]) -> Path:
@@ -63,33 +45,27 @@ def working_tree_of(directories: Iterable[Path]) -> Path:
 
 
 def targets_in(
-    tree: Path, directories: Iterable[Path], upstream: CampaignUpstream, version: str
+    tree: Path, directories: Iterable[Path], upstream: CampaignUpstream
 ) -> tuple[list[CampaignTarget], list[str]]:
-    """The packages in directories that follow the upstream and are at a version, those inside others with these.
+    """The packages in directories that follow the upstream, those inside others with these.
 
     Gives why others cannot be read, too. Raises PackageError.
     """
     problems: list[str] = []
-    by_target: dict[str, list[tuple[str, Follower]]] = {}
+    by_target: dict[str, list[str]] = {}
     places = sorted({place for directory in directories for place in packages_below(directory.resolve())})
     for place in places:
         kptfile = place / KPTFILE
         try:
-            package = follower(upstream, read_file(kptfile).data, str(kptfile))
+            if not follows(upstream, read_file(kptfile).data, str(kptfile)):
+                continue
         except PackageError as error:
             problems.append(str(error))
             continue
-        if package is None or not package.is_at(version):
-            continue
         name = os.path.relpath(place, tree)
         around = next((outer for outer in by_target if name.startswith(f"{outer}/") or outer == "."), None)
-        inside = "" if around is None else os.path.relpath(name, around)
-        by_target.setdefault(around or name, []).append((inside, package))
-    targets = [
-        CampaignTarget(name, False, tuple(inside for inside, _ in packages), at=packages[0][1].ref)
-        for name, packages in by_target.items()
-    ]
-    return targets, problems
+        by_target.setdefault(around or name, []).append("" if around is None else os.path.relpath(name, around))
+    return [CampaignTarget(name, False, tuple(packages)) for name, packages in by_target.items()], problems
 
 
 def split_upstream(text: str, ref: str, repositories: GitRepositories) -> CampaignUpstream:

@@ -81,10 +81,10 @@ def is_undecided(conflict: DecisionRecord) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TargetMerge:
-    """The last merge of a target, in `seconds`.
+    """The last merge of a target.
 
-    `seen` is what a look at the target compares: of a directory its files' times and sizes, of a repository its
-    commit. `digest` is of the files as they are now.
+    `seen` is what a look at the target compares: of a directory the digest of its files, of a repository its commit.
+    `digest` is of the files as they are now.
     """
 
     target: str
@@ -95,20 +95,17 @@ class TargetMerge:
     digest: str = ""
     files: int = 0
     packages: tuple[str, ...] = ()
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class TargetOutcome(TargetMerge):
     """What became of a target.
 
-    `commit` is what was committed for the branch. `report` is the MergeReport as JSON, where somebody has to look at
-    it, `body` the same for a pull request.
+    `commit` is what was committed for the branch, `body` the report as the text of a pull request.
     """
 
     commit: str = ""
     conflicts: tuple[TargetConflict, ...] = ()
-    report: str = ""
     body: str = ""
 
 

@@ -1,8 +1,4 @@
-"""What became of each target: an SQLite file in the campaign's directory, and its entries. The edge to the file.
-
-The outcome of a merge and the last look at a target are kept apart: a run that finds nothing to do leaves outcomes as
-they are.
-"""
+"""What became of each target: an SQLite file in the campaign's directory, and its entries. The edge to the file."""
 
 from __future__ import annotations
 
@@ -77,7 +73,6 @@ class LedgerEntry(TargetMerge):
     settings: str = ""
     choices: str = ""
     merged_at: str = ""
-    looked_at: str = ""
     crashes: int = 0
     problem: str = ""
     requests: tuple[LedgerRequest, ...] = ()
@@ -144,7 +139,7 @@ def is_merged(entry: LedgerEntry) -> bool:
     return entry.state == "clean"
 
 
-_VERSION = 7
+_VERSION = 8
 _COLUMNS = tuple(field for field in fields(LedgerEntry) if field.name != "requests")
 _NAMES = tuple(column.name for column in _COLUMNS)
 _OF_OUTCOME = tuple(field.name for field in fields(TargetOutcome) if field.name in _NAMES)
@@ -169,11 +164,9 @@ CREATE TABLE IF NOT EXISTS upstream ({_definitions(fields(LedgerUpstream))}, PRI
 CREATE TABLE IF NOT EXISTS conflicts (
   target TEXT NOT NULL,
   number INTEGER NOT NULL,
-  fingerprint TEXT NOT NULL,
   conflict TEXT NOT NULL,
   PRIMARY KEY (target, number)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS by_fingerprint ON conflicts (fingerprint);
 """
 
 
@@ -249,16 +242,10 @@ class Ledger:
             for outcome, settings, choices in outcomes:
                 values: dict[str, Any] = {name: getattr(outcome, name) for name in _OF_OUTCOME}
                 values |= {"packages": json.dumps(outcome.packages), "made": outcome.commit, "settings": settings}
-                values |= {"choices": choices, "merged_at": at, "looked_at": at, "crashes": 0}
+                values |= {"choices": choices, "merged_at": at, "crashes": 0}
                 assignments = ", ".join(f"{name} = :{name}" for name in values)
                 self._file.execute(f"UPDATE targets SET {assignments} WHERE target = :target", values)
                 self._put_conflicts(outcome.target, outcome.conflicts)
-
-    def record_checks(self, seen: Iterable[tuple[str, str]], at: str) -> None:
-        """Records looks at targets that found nothing to do: what each showed."""
-        with self._transaction():
-            rows = [(signature, at, target) for target, signature in seen]
-            self._file.executemany("UPDATE targets SET seen = ?, looked_at = ? WHERE target = ?", rows)
 
     def record_upstream_merged(self, seen: Iterable[tuple[str, str, str, str]], at: str) -> None:
         """Records targets whose results are found in them: what each showed, its digest, and the settings.
@@ -268,8 +255,8 @@ class Ledger:
         with self._transaction():
             for target, signature, digest, settings in seen:
                 self._file.execute(
-                    "UPDATE targets SET seen = ?, digest = ?, settings = ?, looked_at = ?, made = '' WHERE target = ?",
-                    (signature, digest, settings, at, target),
+                    "UPDATE targets SET seen = ?, digest = ?, settings = ?, made = '' WHERE target = ?",
+                    (signature, digest, settings, target),
                 )
                 self._file.execute(
                     "UPDATE requests SET state = 'merged', merged_at = ? WHERE target = ? AND number = 0", (at, target)
@@ -299,11 +286,8 @@ class Ledger:
     def _put_conflicts(self, target: str, conflicts: Iterable[TargetConflict]) -> None:
         """Replaces the conflicts of a target."""
         self._file.execute("DELETE FROM conflicts WHERE target = ?", (target,))
-        rows = [
-            (target, number, conflict.record.fingerprint, json.dumps(_conflict_value(conflict)))
-            for number, conflict in enumerate(conflicts)
-        ]
-        self._file.executemany("INSERT INTO conflicts VALUES (?, ?, ?, ?)", rows)
+        rows = [(target, number, json.dumps(_conflict_value(conflict))) for number, conflict in enumerate(conflicts)]
+        self._file.executemany("INSERT INTO conflicts VALUES (?, ?, ?)", rows)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -24,7 +24,7 @@ from krm_merge.packages import (
     Version,
 )
 from krm_merge.policy import PackagePolicy, combine, find_policy
-from krm_merge.report import DecisionRecord, MergeReport, RecordedSide, as_json
+from krm_merge.report import DecisionRecord, MergeReport, RecordedSide
 from krm_merge.report import render as as_markdown
 from krm_merge.safe_text import abridge
 from krm_merge.usecases import Outcome, PackageUpdate
@@ -175,20 +175,14 @@ class Merging:
         pairs = [(package, package.outcome.records()) for package in merged]
         conflicts = [conflict for package, records in pairs for conflict in _conflicts_in(package.package, records)]
         state = _state_of(merged, conflicts)
-        is_left = state in LEFT_ALONE
-        reports = [
-            package.report(join(target, package.package).rstrip("/"), records)
-            for package, records in pairs
-            if conflicts or is_left or with_body
-        ]
+        reports = [package.report(join(target, package.package).rstrip("/"), records) for package, records in pairs]
         return TargetOutcome(
             target=target,
             state=state,
             message=abridge([error.message for package in merged for error in package.outcome.results.errors], 1),
-            files=0 if is_left else sum(len(package.outcome.changes) for package in merged),
+            files=0 if state in LEFT_ALONE else sum(len(package.outcome.changes) for package in merged),
             packages=tuple(package.package for package in merged),
             conflicts=tuple(conflicts),
-            report="".join(map(as_json, reports)) if conflicts or is_left else "",
             body="\n".join(map(as_markdown, reports)) if with_body else "",
         )
 

@@ -116,7 +116,7 @@ def _target(entry: LedgerEntry) -> dict[str, Value]:
     value: dict[str, Value] = {"target": entry.target, "state": entry.shown_state}
     value |= {"outcome": entry.state, "files": entry.files}
     named = {"message": entry.message, "class": entry.failure, "commit": (entry.commits or [entry.made])[-1]}
-    named |= {"mergedAt": entry.merged_at, "lookedAt": entry.looked_at, "problem": entry.problem}
+    named |= {"mergedAt": entry.merged_at, "problem": entry.problem}
     value |= {name: text for name, text in named.items() if text}
     numbers = {} if entry.request is None else {"pullRequest": entry.request.number, "reverse": entry.request.reverse}
     return value | {name: number for name, number in numbers.items() if number}

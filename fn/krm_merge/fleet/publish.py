@@ -299,7 +299,7 @@ class Publisher:
         return self.campaign.publishing.title.replace("{packages}", name).replace("{ref}", self.campaign.upstream.ref)
 
     def _body(self, target: CampaignTarget) -> str:
-        report = self.directory.reports / f"{target.id}.md"
+        report = self.directory.report_of(target)
         return report.read_text(encoding="utf-8") if report.is_file() else ""
 
     # ---- a working tree ------------------------------------------------------------------------------------------

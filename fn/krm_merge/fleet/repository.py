@@ -15,7 +15,7 @@ from posixpath import dirname, join
 from typing import Final
 
 from krm_merge.fleet.campaign import Campaign, CampaignTarget
-from krm_merge.fleet.discovery import follower
+from krm_merge.fleet.discovery import follows
 from krm_merge.fleet.job import Job, TargetOutcome
 from krm_merge.fleet.merge import Merging, TargetPackage
 from krm_merge.forges.choice import ForgeSettings
@@ -94,9 +94,7 @@ def merge_repository(merging: Merging, job: Job) -> TargetOutcome:
         entries = [entry for entry in store.entries(base).values() if entry.mode in MODES]
         packages = _packages(campaign, target, store, entries)
         if not packages:
-            at = f" and is at {campaign.from_}" if campaign.from_ else ""
-            message = f"no package in it follows the upstream{at}"
-            return TargetOutcome(target.name, "unchanged", message, seen=base)
+            return TargetOutcome(target.name, "unchanged", "no package in it follows the upstream", seen=base)
         tree = _files_of(packages, store, entries)
         merged = merging.merge(tree, target.name, packages)
         outcome = merging.outcome(target.name, merged, with_body=True)
@@ -129,12 +127,11 @@ def _packages(
             if join(package, "Kptfile") not in kptfiles:
                 raise PackageError(f"{target.name}: there is no package {package}; correct targets.yaml")
         return target.packages
-    directories = []
-    for path in sorted(kptfiles, key=lambda path: (path.count("/"), path)):
-        candidate = follower(campaign.upstream, kptfiles[path].data, join(target.name, path))
-        if candidate is not None and candidate.is_at(campaign.from_):
-            directories.append(dirname(path))
-    return tuple(directories)
+    return tuple(
+        dirname(path)
+        for path in sorted(kptfiles, key=lambda path: (path.count("/"), path))
+        if follows(campaign.upstream, kptfiles[path].data, join(target.name, path))
+    )
 
 
 def _files_of(packages: Sequence[str], store: Store, entries: Sequence[TreeEntry]) -> Tree:

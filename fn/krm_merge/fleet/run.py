@@ -6,12 +6,10 @@ in flight run again one by one, so that the next break has one cause.
 
 from __future__ import annotations
 
-import heapq
 import random
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -24,9 +22,16 @@ from krm_merge.fleet.job import SECONDS_FOR_A_MERGE, Job, Settings, TargetOutcom
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, LedgerUpstream, is_merged, now
 from krm_merge.fleet.merge import choices_digest
 from krm_merge.fleet.repository import head_of
-from krm_merge.fleet.worker import Engine, look_at, run_each, run_target
+from krm_merge.fleet.worker import Engine, digest_of, run_each, run_target
 from krm_merge.git.program import GitError
-from krm_merge.packages import GitRepositories, PackageError, UnavailableError, folders_around, uncommitted_files
+from krm_merge.packages import (
+    Directory,
+    GitRepositories,
+    PackageError,
+    UnavailableError,
+    folders_around,
+    uncommitted_files,
+)
 from krm_merge.safe_text import line
 from krm_merge.startup import group_by_key
 
@@ -57,62 +62,61 @@ def matches(target: str, patterns: Sequence[str]) -> bool:
 MOST_TRIES = 5
 MOST_CRASHES = 2
 _IN_FLIGHT_FOR_EACH_WORKER = 4
-_FAILURES_THAT_PAUSE_A_HOST = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Pauses:
-    """Pauses in seconds: the first before a second try, which doubles each time, and that of a host."""
-
-    first: float = 0.5
-    longest: float = 30.0
-    of_host: float = 60.0
-
-    def before(self, tries: int) -> float:
-        """The pause after so many tries, longer or shorter by chance: not all come back at once."""
-        return min(self.longest, self.first * 2.0 ** (tries - 1)) * random.uniform(0.5, 1.5)
-
-
-@dataclass(slots=True)
-class _Host:
-    """How a host has answered."""
-
-    failures: int = 0
-    pauses: int = 0
-    until: float = 0.0
+_FAILURES_OF_A_HOST = 20
+"""Failures in a row after which a host is asked no more before all others were tried."""
 
 
 @dataclass(slots=True)
 class Supervisor:
-    """Runs jobs. `host_of` gives the host of a target, `crashed` is called for one that may have killed a worker."""
+    """Runs jobs. `host_of` gives the host of a target, `crashed` is called for one that may have killed a worker.
+
+    What failed for a reason that may pass is tried again after all others, after a `pause` in seconds, which doubles
+    each time.
+    """
 
     engine: Engine
     settings: Settings
     host_of: Callable[[str], str]
     crashed: Callable[[str], None] = lambda target: None
-    pauses: Pauses = field(default_factory=Pauses)
+    pause: float = 0.5
     work: Callable[[Job], TargetOutcome] = run_target
-    _tries: Counter[str] = field(default_factory=Counter)
     _crashes: Counter[str] = field(default_factory=Counter)
-    _hosts: dict[str, _Host] = field(default_factory=dict)
-    _later: list[tuple[float, int, Job]] = field(default_factory=list)
+    _failures: Counter[str] = field(default_factory=Counter)
+    """How often each host failed in a row."""
     _suspects: deque[Job] = field(default_factory=deque)
-    _numbers: int = 0
 
     def outcomes(self, jobs: Iterable[Job], crashes: Counter[str] | None = None) -> Iterator[TargetOutcome]:
         """The outcomes of jobs as they end. `crashes` counts the workers that each has killed before."""
         self._crashes.update(crashes or {})
+        left = list(jobs)
+        for tries in range(1, MOST_TRIES + 1):
+            self._failures.clear()
+            again: list[Job] = []
+            for job, outcome in self._try_each(left):
+                host = self.host_of(job.target)
+                if outcome.failure != "transient":
+                    self._failures[host] = 0
+                    yield outcome
+                    continue
+                self._failures[host] += 1
+                if tries < MOST_TRIES:
+                    again.append(job)
+                else:
+                    yield replace(outcome, message=f"{outcome.message} (tried {tries} times)")
+            if not again:
+                return
+            left = again
+            # Longer or shorter by chance: not all campaigns come back at once.
+            sleep(self.pause * 2.0 ** (tries - 1) * random.uniform(0.5, 1.5))
+
+    def _try_each(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, TargetOutcome]]:
         waiting = deque(jobs)
         running: dict[Future[list[TargetOutcome]], list[Job]] = {}
         pool = self.engine.executor(self.settings)
         try:
-            while waiting or running or self._later or self._suspects:
+            while waiting or running or self._suspects:
                 yield from self._submit(pool, waiting, running)
-                if not running:
-                    if pause := self._patience():
-                        sleep(pause)
-                    continue
-                done, _ = wait(running, timeout=self._patience(), return_when=FIRST_COMPLETED)
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
                 if any(future.cancelled() for future in done):
                     raise UnavailableError("the connection to the scheduler was lost; run again to continue")
                 broken = [future for future in done if isinstance(future.exception(), BrokenExecutor)]
@@ -129,52 +133,32 @@ class Supervisor:
         finally:
             self.engine.end(pool)
 
-    # ---- what runs next ------------------------------------------------------------------------------------------
-
     def _submit(
         self, pool: Executor, waiting: deque[Job], running: dict[Future[list[TargetOutcome]], list[Job]]
-    ) -> Iterator[TargetOutcome]:
+    ) -> Iterator[tuple[Job, TargetOutcome]]:
+        """Has the workers run what comes next. What it gives are jobs whose host does not answer for others."""
         if self._suspects:
             # One by one: the next break has one cause.
             if not running:
                 job = self._suspects.popleft()
                 running[pool.submit(run_each, self.work, [job])] = [job]
             return
-        while self._later and self._later[0][0] <= monotonic():
-            waiting.appendleft(heapq.heappop(self._later)[2])
         most = self.engine.workers * _IN_FLIGHT_FOR_EACH_WORKER
         while waiting and len(running) < most:
             # The last jobs are divided among all workers.
             size = max(1, min(self.engine.batch, len(waiting) // most))
             batch: list[Job] = []
-            yield from self._next_batch(waiting, size, batch)
+            while waiting and len(batch) < size:
+                job = waiting.popleft()
+                host = self.host_of(job.target)
+                if host and self._failures[host] >= _FAILURES_OF_A_HOST:
+                    yield job, TargetOutcome(job.target, "failed", f"{host} does not answer", "transient")
+                else:
+                    batch.append(job)
             if batch:
                 running[pool.submit(run_each, self.work, batch)] = batch
 
-    def _next_batch(self, waiting: deque[Job], size: int, batch: list[Job]) -> Iterator[TargetOutcome]:
-        """Moves jobs whose hosts answer to a batch; the outcomes are those of hosts that do not."""
-        now = monotonic()
-        while waiting and len(batch) < size:
-            job = waiting.popleft()
-            host = self._hosts.get(self.host_of(job.target))
-            if host is not None and host.pauses > 1:
-                message = f"{self.host_of(job.target)} did not answer for other targets; run again when it does"
-                yield TargetOutcome(job.target, "failed", message, "transient")
-            elif host is not None and host.until > now:
-                self._postpone(job, host.until)
-            else:
-                batch.append(job)
-
-    def _patience(self) -> float | None:
-        return max(0.0, self._later[0][0] - monotonic()) if self._later else None
-
-    def _postpone(self, job: Job, until: float) -> None:
-        self._numbers += 1
-        heapq.heappush(self._later, (until, self._numbers, job))
-
-    # ---- what ended ----------------------------------------------------------------------------------------------
-
-    def _end(self, jobs: list[Job], future: Future[list[TargetOutcome]]) -> Iterator[TargetOutcome]:
+    def _end(self, jobs: list[Job], future: Future[list[TargetOutcome]]) -> Iterator[tuple[Job, TargetOutcome]]:
         error = future.exception()
         if isinstance(error, KrmMergeError):
             raise error
@@ -182,27 +166,9 @@ class Supervisor:
             # Not the target's: the engine could not run it.
             yield from self._blame(jobs, str(error))
             return
-        for job, outcome in zip(jobs, future.result(), strict=True):
-            yield from self._take(job, outcome)
+        yield from zip(jobs, future.result(), strict=True)
 
-    def _take(self, job: Job, outcome: TargetOutcome) -> Iterator[TargetOutcome]:
-        host = self._hosts.setdefault(self.host_of(job.target), _Host())
-        if outcome.failure != "transient":
-            host.failures, host.pauses = 0, 0
-            yield outcome
-            return
-        host.failures += 1
-        if self.host_of(job.target) and host.failures >= _FAILURES_THAT_PAUSE_A_HOST:
-            host.failures, host.pauses = 0, host.pauses + 1
-            host.until = monotonic() + self.pauses.of_host
-        self._tries[job.target] += 1
-        tries = self._tries[job.target]
-        if tries >= MOST_TRIES:
-            yield replace(outcome, message=f"{outcome.message} (tried {tries} times)")
-        else:
-            self._postpone(job, max(host.until, monotonic() + self.pauses.before(tries)))
-
-    def _blame(self, jobs: list[Job], why: str = "") -> Iterator[TargetOutcome]:
+    def _blame(self, jobs: list[Job], why: str = "") -> Iterator[tuple[Job, TargetOutcome]]:
         """Jobs that were in flight when a worker ended; one that was alone did it."""
         alone = len(jobs) == 1
         for job in jobs:
@@ -211,7 +177,8 @@ class Supervisor:
                 self.crashed(job.target)
             if self._crashes[job.target] >= MOST_CRASHES:
                 killed = f"it crashed its worker or timed out {self._crashes[job.target]} times"
-                yield TargetOutcome(job.target, "failed", f"{killed}{f': {why}' if why else ''}; set aside", "poison")
+                message = f"{killed}{f': {why}' if why else ''}; set aside"
+                yield job, TargetOutcome(job.target, "failed", message, "poison")
             else:
                 self._suspects.append(job)
 
@@ -257,8 +224,6 @@ class Run:
             yield from (RunEvent(name, None) for name in aside)
             targets = [target for target in targets if target.name not in set(aside)]
         done = self._find_done(targets, entries, digest)
-        if not self.is_dry_run:
-            self.ledger.record_checks(done.items(), now())
         yield from (RunEvent(name, None) for name in done)
         jobs = self._jobs([target for target in targets if target.name not in done], entries)
         crashes = Counter({name: entry.crashes for name, entry in entries.items() if entry.crashes})
@@ -278,8 +243,8 @@ class Run:
 
     def _find_done(
         self, targets: Iterable[CampaignTarget], entries: Mapping[str, LedgerEntry], settings: str
-    ) -> dict[str, str]:
-        """The targets whose last run ended well, and all that it depended on is as it was, with what each shows."""
+    ) -> set[str]:
+        """The targets whose last run ended well, and all that it depended on is as it was."""
         conflicts = group_by_key(self.ledger.conflicts())
 
         def is_settled(entry: LedgerEntry) -> bool:
@@ -290,15 +255,15 @@ class Run:
         settled = [target for target in targets if is_settled(entries[target.name])]
         with ThreadPoolExecutor(_ASKED_AT_ONCE) as threads:
             looks = zip((target.name for target in settled), threads.map(self._look, settled), strict=True)
-            return {name: seen for name, seen in looks if seen == entries[name].seen}
+            return {name for name, seen in looks if seen == entries[name].seen}
 
     def _look(self, target: CampaignTarget) -> str:
         """What a target shows now: of a repository its commit, '' where it does not answer: the job says why."""
-        if not target.is_repository:
-            return look_at(Path(self.campaign.working_tree, target.name))
         try:
-            return head_of(target.name, target.branch)
-        except GitError:
+            if target.is_repository:
+                return head_of(target.name, target.branch)
+            return digest_of(Directory(Path(self.campaign.working_tree, target.name)))
+        except (GitError, PackageError):
             return ""
 
     def _jobs(self, targets: Collection[CampaignTarget], entries: Mapping[str, LedgerEntry]) -> list[Job]:
@@ -343,7 +308,7 @@ class Run:
             )
             rest = [outcome for outcome in outcomes if outcome not in arrived]
             for outcome in rest:
-                self._write_reports(outcome)
+                self._write_body(outcome)
             rows = [
                 (outcome, settings, choices_digest(self.campaign, outcome.target, outcome.conflicts))
                 for outcome in rest
@@ -351,14 +316,12 @@ class Run:
             self.ledger.record(rows, now())
         return [RunEvent(outcome.target, outcome) for outcome in outcomes]
 
-    def _write_reports(self, outcome: TargetOutcome) -> None:
-        place = self.directory.reports / self.campaign.targets[outcome.target].id
-        for suffix, text in ((".json", outcome.report), (".md", outcome.body)):
-            if text:
-                place.with_suffix(suffix).write_text(text, encoding="utf-8")
-            else:
-                with suppress(FileNotFoundError):
-                    place.with_suffix(suffix).unlink()
+    def _write_body(self, outcome: TargetOutcome) -> None:
+        place = self.directory.report_of(self.campaign.targets[outcome.target])
+        if outcome.body:
+            place.write_text(outcome.body, encoding="utf-8")
+        else:
+            place.unlink(missing_ok=True)
 
 
 def _seconds(date: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import faulthandler
-import gc
 import hashlib
 import importlib.metadata
 import ipaddress
@@ -29,7 +28,7 @@ from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.job import LEFT_ALONE, Job, Settings, TargetOutcome, about_target, failure_of
 from krm_merge.fleet.merge import Merging, after
 from krm_merge.fleet.repository import merge_repository
-from krm_merge.packages import CommittedFiles, Directory, File, Journal, PackageError, Tree, UnavailableError, belongs
+from krm_merge.packages import CommittedFiles, Directory, File, Journal, PackageError, Tree, UnavailableError
 from krm_merge.safe_text import abridge
 
 if TYPE_CHECKING:
@@ -43,27 +42,6 @@ def digest_of(tree: Tree) -> str:
         file = tree[path]
         digest.update(f"{len(path)} {path} {file.mode} {len(file.data)} ".encode("utf-8", "surrogateescape"))
         digest.update(file.data)
-    return digest.hexdigest()[:32]
-
-
-def look_at(directory: Path) -> str:
-    """What a look at a directory shows without reading a file; '' where there is none."""
-    digest = hashlib.sha256()
-    pending = [os.fspath(directory)]
-    try:
-        while pending:
-            with os.scandir(pending.pop()) as entries:
-                for entry in sorted(entries, key=lambda entry: entry.name):
-                    if not belongs(entry.name):
-                        continue
-                    if entry.is_dir(follow_symlinks=False):
-                        pending.append(entry.path)
-                    status = entry.stat(follow_symlinks=False)
-                    # Of a folder its times say nothing about the files.
-                    times = (status.st_size, status.st_mtime_ns) if not entry.is_dir(follow_symlinks=False) else ()
-                    digest.update(repr((entry.name, status.st_ino, status.st_mode, times)).encode())
-    except OSError:
-        return ""
     return digest.hexdigest()[:32]
 
 
@@ -116,8 +94,8 @@ class WorkingTreeMerger:
             result, changes = here, {}
         if changes and not job.is_dry_run:
             journal.commit(changes, here, is_lasting=False)
-        seen = "" if job.is_dry_run else look_at(self._tree / job.target)
-        return replace(outcome, digest=digest_of(result), seen=seen)
+        digest = digest_of(result)
+        return replace(outcome, digest=digest, seen="" if job.is_dry_run else digest)
 
     def _committed_files(self) -> CommittedFiles:
         if self._committed is None:
@@ -137,7 +115,6 @@ def changed_files(before: Tree, after: Tree) -> dict[str, File | None]:
     return changes | {path: None for path in before if path not in after}
 
 
-_JOBS_BETWEEN_COLLECTIONS = 200
 _SECONDS_TO_END = 10
 _BETWEEN_SIGNALS = 0.05
 
@@ -150,7 +127,6 @@ class _Worker:
         self.settings = settings
         self.directories = WorkingTreeMerger(merging)
         self.merge_repository = partial(merge_repository, merging)
-        self.jobs = 0
 
 
 _settings: list[Settings] = []
@@ -167,8 +143,6 @@ def prepare_process(settings: Settings) -> None:
     log = os.open(Path(settings.temporary, f"worker-{os.getpid()}.log"), os.O_WRONLY | os.O_CREAT, 0o600)
     faulthandler.enable(log)
     _logs[:] = [log]
-    # Trees have no cycles; what others make is collected between jobs.
-    gc.disable()
     prepare(settings)
 
 
@@ -202,36 +176,22 @@ def refuse(reason: str) -> None:
 
 
 def run_each(work: Callable[[Job], TargetOutcome], jobs: Sequence[Job]) -> list[TargetOutcome]:
-    """Runs jobs one after another. A worker that others use, too, collects garbage again afterwards.
-
-    Raises KrmMergeError in a worker that refuses jobs.
-    """
+    """Runs jobs one after another. Raises KrmMergeError in a worker that refuses jobs."""
     if _refusals:
         raise KrmMergeError(_refusals[0])
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        return [work(job) for job in jobs]
-    finally:
-        if collects:
-            gc.enable()
+    return [work(job) for job in jobs]
 
 
 def run_target(job: Job) -> TargetOutcome:
     """Merges one target; whatever goes wrong is its outcome."""
     worker = _worker()
-    started = time.monotonic()
     try:
         with interrupts.as_exceptions(), _bounded(worker.settings.seconds):
             is_repository = worker.settings.campaign.targets[job.target].is_repository
-            outcome = worker.merge_repository(job) if is_repository else worker.directories.merge(job)
+            return worker.merge_repository(job) if is_repository else worker.directories.merge(job)
     except Exception as error:
         kind, message = failure_of(error)
-        outcome = TargetOutcome(job.target, "failed", about_target(message, job.target), kind)
-    worker.jobs += 1
-    if worker.jobs % _JOBS_BETWEEN_COLLECTIONS == 0:
-        gc.collect()
-    return replace(outcome, seconds=time.monotonic() - started)
+        return TargetOutcome(job.target, "failed", about_target(message, job.target), kind)
 
 
 @contextmanager
@@ -325,31 +285,22 @@ class Dask:
         return max(1, sum(threads.values()))
 
     def executor(self, settings: Settings) -> Executor:
-        """The workers, those too that come later. Raises KrmMergeError naming those that cannot do the jobs."""
+        """The workers, those too that come later. Raises KrmMergeError."""
         try:
-            self._check_versions()
             self.client.register_plugin(_preparation(settings), name=_PROGRAM)
             executor: Executor = self.client.get_executor(pure=False)
         except (OSError, TimeoutError) as error:
             # The scheduler may go while other jobs of the run are done already.
             raise UnavailableError(f"{self.scheduler}: {error}; {_GO_ON}") from None
+        except Exception as error:
+            # A worker cannot read the plugin: it has another krm-merge, or none.
+            remedy = _REMEDY.format(importlib.metadata.version(_PROGRAM))
+            raise KrmMergeError(f"{self.scheduler}: a worker cannot be prepared ({error}); {remedy}") from None
         return executor
 
     def end(self, executor: Executor) -> None:
         """Drops the jobs that did not end."""
         executor.shutdown(wait=False)
-
-    def _check_versions(self) -> None:
-        ours = importlib.metadata.version(_PROGRAM)
-        versions: dict[str, Any] = self.client.run(importlib.metadata.version, _PROGRAM, on_error="return")
-        if wrong := [
-            _other_version(worker, versions[worker]) for worker in sorted(versions) if versions[worker] != ours
-        ]:
-            raise KrmMergeError(f"{'; '.join(wrong)}; {_REMEDY.format(ours)}")
-
-
-def _other_version(worker: str, version: object) -> str:
-    return f"{worker} {f'has {_PROGRAM} {version}' if isinstance(version, str) else f'lacks {_PROGRAM}'}"
 
 
 @contextmanager
@@ -401,11 +352,10 @@ def _preparation(settings: Settings) -> Any:
 
     class Prepared(WorkerPlugin):
         def setup(self, worker: Worker) -> None:
-            # Those that come later are not among those whose versions were compared.
             if (version := importlib.metadata.version(_PROGRAM)) == ours:
                 prepare(_on_this_machine(settings))
             else:
-                refuse(f"{_other_version(worker.address, version)}; {_REMEDY.format(ours)}; {_GO_ON}")
+                refuse(f"{worker.address} has {_PROGRAM} {version}; {_REMEDY.format(ours)}; {_GO_ON}")
 
     return Prepared()
 

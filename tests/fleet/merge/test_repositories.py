@@ -9,7 +9,7 @@ import pytest
 from e2e.hosts import git
 from fleet.world import World
 from krm_merge.fleet.campaign import CampaignUpstream
-from krm_merge.fleet.discovery import follower
+from krm_merge.fleet.discovery import follows
 
 
 def plan(world: World, count: int, *, conflicts: int = 0) -> str:
@@ -98,5 +98,5 @@ def test_the_repositories_of_an_owner(world: World) -> None:
 def test_a_package_follows_a_directory_however_it_is_written(written: str, asked: str) -> None:
     git_of_package = f"{{repo: https://git.example.com/packages, directory: {written}, ref: v1}}"
     kptfile = f"apiVersion: kpt.dev/v1\nkind: Kptfile\nupstream: {{type: git, git: {git_of_package}}}\n".encode()
-    assert follower(CampaignUpstream("https://git.example.com/packages", asked, "v2"), kptfile, "Kptfile") is not None
-    assert follower(CampaignUpstream("https://git.example.com/packages", "/api", "v2"), kptfile, "Kptfile") is None
+    assert follows(CampaignUpstream("https://git.example.com/packages", asked, "v2"), kptfile, "Kptfile")
+    assert not follows(CampaignUpstream("https://git.example.com/packages", "/api", "v2"), kptfile, "Kptfile")

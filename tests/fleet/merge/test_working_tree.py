@@ -161,13 +161,6 @@ def test_packages_inside_packages_count(world: World) -> None:
     assert "a: two" in text(tree / "outer/inner")
 
 
-def test_only_packages_that_are_at_a_version(world: World) -> None:
-    tree = world.working_tree(2)
-    write(tree / "newer", world.package(ref="v2", a="two"))
-    world.plan("--packages", "tree", "--from", "v1")
-    assert "newer" not in (world.place / "campaign/targets.yaml").read_text()
-
-
 def test_a_second_run_is_refused_with_the_first_ones_process(world: World) -> None:
     world.working_tree(1)
     world.plan()

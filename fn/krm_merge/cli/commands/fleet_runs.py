@@ -132,7 +132,6 @@ class TargetSource:
 @DIRECTORY
 @click.option("--upstream", metavar="REPO[/DIRECTORY]", required=True, help="The upstream that packages follow.")
 @click.option("--to", "ref", metavar="REF", required=True, help="The version to update to: tag, branch or commit.")
-@click.option("--from", "version", metavar="REF", default="", help="Only packages that are at this version.")
 @click.option(
     "--packages",
     metavar="GLOB",
@@ -157,7 +156,6 @@ def init(
     directory: Path,
     upstream: str,
     ref: str,
-    version: str,
     on_conflict: OnConflict | None,
     options: TargetSource,
 ) -> None:
@@ -175,7 +173,7 @@ def init(
         raise click.UsageError("--host URL and --owner NAME come together")
     place = CampaignDirectory(directory)
     source = split_upstream(take_credentials(upstream), ref, GitRepositories())
-    selection: dict[str, object] = {"from": version} if version else {}
+    selection: dict[str, object] = {}
     if options.repositories is not None:
         targets = _targets_of_file(options.repositories)
     elif options.host is not None and options.owner is not None:
@@ -183,15 +181,14 @@ def init(
     else:
         directories = _matching(options.packages)
         tree = working_tree_of(directories)
-        targets, problems = targets_in(tree, directories, source, version)
+        targets, problems = targets_in(tree, directories, source)
         for problem in problems[:_MOST_LINES]:
             say(f"left out: {problem}", on_stdout=False)
         if len(problems) > _MOST_LINES:
             say(f"left out: {len(problems) - _MOST_LINES:,} more that cannot be read", on_stdout=False)
         selection["workingTree"] = os.path.relpath(tree, directory.resolve())
     if not targets:
-        at = f" and is at {version}" if version else ""
-        raise PackageError(f"no package there follows {source.repository} {source.directory}{at}")
+        raise PackageError(f"no package there follows {source.repository} {source.directory}")
     place.write(_campaign(source, selection, on_conflict), targets)
     _summarise_targets(directory, targets)
 
@@ -251,9 +248,7 @@ def _campaign(
 
 def _summarise_targets(directory: Path, targets: list[CampaignTarget]) -> None:
     noun = "repository" if targets[0].is_repository else "package"
-    versions = Counter(target.at for target in targets if target.at)
-    at = ", ".join(f"{count} at {version}" for version, count in versions.most_common())
-    say(f"{quantity(len(targets), noun)}{f': {at}' if at else ''}", on_stdout=True)
+    say(quantity(len(targets), noun), on_stdout=True)
     advice = f"review {directory / CAMPAIGN_FILE} and {directory / TARGETS_FILE}, then: krm-merge fleet run {directory}"
     say(advice, on_stdout=True)
 
