@@ -138,13 +138,8 @@ class Quota:
         return {f"{prefix}Remaining": str(max(self.most - self.used, 0)), f"{prefix}Reset": str(end)}
 
 
-def is_query(seen: Seen) -> bool:
-    """Whether it is a query of GraphQL, which is sent as a change."""
-    return seen.path.endswith("/graphql") and seen.body["query"].lstrip().startswith("query")
-
-
 def is_change(seen: Seen) -> bool:
-    return seen.method != "GET" and not is_query(seen)
+    return seen.method != "GET"
 
 
 class Refusal(Exception):

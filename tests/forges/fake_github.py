@@ -50,6 +50,8 @@ class FakeGitHub(FakeForge):
             newest_first = seen.query.get("direction", "desc") == "desc"
             entries = [self._json_of(name, pull) for pull in (reversed(pulls) if newest_first else pulls)]
             return self._page(seen, entries)
+        if match := re.fullmatch(r"commits/(\w+)(/[\w-]+)?", rest):
+            return 200, {}, self._commit(name, repository, match[1], match[2])
         match = re.fullmatch(r"(pulls|issues)/(\d+)(/\w+)?", rest)
         pull = next((each for each in repository.pulls if match and each.number == int(match[2])), None)
         if match is None or pull is None:
@@ -101,8 +103,6 @@ class FakeGitHub(FakeForge):
         return repository.open_pull(source, target, body["title"], body["body"], draft=body["draft"])
 
     def _graphql(self, body: Json) -> Json:
-        if "statusCheckRollup" in body["query"]:
-            return self._rollup(**body["variables"])
         name, _, number = body["variables"]["input"]["pullRequestId"].removeprefix("PR_").partition("#")
         pull = self.repositories[name].pulls[int(number) - 1]
         to_draft = "convertPullRequestToDraft" in body["query"]
@@ -114,11 +114,15 @@ class FakeGitHub(FakeForge):
         pull.draft = to_draft
         return {"data": {operation: {"clientMutationId": None, "pullRequest": {"isDraft": to_draft}}}}
 
-    def _rollup(self, owner: str, name: str, number: int) -> Json:
-        place = f"{owner}/{name}"
-        pull = self.repositories[self.moved.get(place, place)].pulls[number - 1]
-        commit = {"statusCheckRollup": {"state": pull.checks} if pull.checks else None}
-        return {"data": {"repository": {"pullRequest": {"commits": {"nodes": [{"commit": commit}]}}}}}
+    def _commit(self, name: str, repository: FakeRepository, commit: str, about: str | None) -> Json:
+        """A commit, the runs of its checks, or the states that others gave it: capital letters are a state."""
+        checks = next((pull.checks for pull in repository.pulls if pull.head == commit), "")
+        if about == "/check-runs":
+            runs = [{"conclusion": checks or None}] if checks.islower() else []
+            return {"total_count": len(runs), "check_runs": runs}
+        if about == "/status":
+            return {"state": checks.lower() or "pending", "total_count": int(checks.isupper())}
+        return {"sha": commit, "url": f"{self.api}/repos/{name}/commits/{commit}"}
 
     def _json_of(self, name: str, pull: Pull) -> Json:
         of_fork = None if pull.fork == "" else {"full_name": f"{pull.fork}/fork"}

@@ -214,7 +214,14 @@ class TestAttention:
 
 
 CHECKS = {
-    "github": {"SUCCESS": "passed", "ERROR": "failed", "EXPECTED": "pending", "": ""},
+    "github": {
+        "SUCCESS": "passed",
+        "ERROR": "failed",
+        "skipped": "passed",
+        "cancelled": "failed",
+        "stale": "pending",
+        "": "",
+    },
     "gitlab": {"success": "passed", "canceled": "failed", "running": "pending", "": ""},
     "forgejo": {"success": "passed", "failure": "failed", "pending": "pending", "": ""},
 }

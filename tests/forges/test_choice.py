@@ -11,7 +11,7 @@ from krm_merge.forges.choice import Forges, ForgeSettings
 from krm_merge.forges.hosted.forgejo import Forgejo
 from krm_merge.forges.hosted.github import GitHub
 from krm_merge.forges.hosted.gitlab import GitLab
-from krm_merge.forges.interface import ForgeError, Pace
+from krm_merge.forges.interface import ForgeError, Pace, host_of
 from krm_merge.forges.local import LocalForge
 
 VARIABLES = ("GITHUB_TOKEN", "GITLAB_TOKEN", "FORGEJO_TOKEN")
@@ -25,8 +25,12 @@ def no_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
 
 
+def settings(*options: str, apis: tuple[str, ...] = ()) -> ForgeSettings:
+    return ForgeSettings.parse(options, apis, Pace())
+
+
 def forges(*options: str, apis: tuple[str, ...] = ()) -> Forges:
-    return Forges(ForgeSettings.parse(options, apis, Pace()))
+    return Forges(settings(*options, apis=apis))
 
 
 class TestKinds:
@@ -102,13 +106,13 @@ class TestKinds:
 
 
 class TestTokens:
-    def token(self, chosen: Forges, url: str) -> str:
-        return chosen.of(url).git_token(url)
+    def token(self, chosen: ForgeSettings, url: str) -> str:
+        return chosen.token_of(host_of(url)).secret
 
     def test_of_a_kind_are_for_its_public_host_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for kind in ("GITHUB", "GITLAB", "FORGEJO"):
             monkeypatch.setenv(f"{kind}_TOKEN", kind.lower())
-        chosen = forges()
+        chosen = settings()
         hosts = {"github": "github.com", "gitlab": "gitlab.com", "forgejo": "codeberg.org"}
         assert {kind: self.token(chosen, f"https://{host}/a/b") for kind, host in hosts.items()} == {
             kind: kind for kind in hosts
@@ -118,17 +122,17 @@ class TestTokens:
 
     def test_of_a_kind_are_for_the_one_host_that_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("GITLAB_TOKEN", "secret")
-        chosen = forges("git.example.com=gitlab")
+        chosen = settings("git.example.com=gitlab")
         assert self.token(chosen, "https://git.example.com/a/b") == "secret"
         assert self.token(chosen, "https://gitlab.com/a/b") == ""
-        two = forges("git.example.com=gitlab", "other.example.com=gitlab")
+        two = settings("git.example.com=gitlab", "other.example.com=gitlab")
         assert self.token(two, "https://git.example.com/a/b") == ""
 
     def test_of_a_host_come_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("GITHUB_TOKEN", "usual")
         monkeypatch.setenv("KRM_MERGE_TOKEN_GITHUB_COM", "own\n")
         monkeypatch.setenv("KRM_MERGE_TOKEN_MY_GIT_EXAMPLE_COM", "other")
-        chosen = forges("my-git.example.com=forgejo")
+        chosen = settings("my-git.example.com=forgejo")
         assert self.token(chosen, "https://github.com/a/b") == "own"
         assert self.token(chosen, "https://my-git.example.com/a/b") == "other"
 
@@ -139,9 +143,9 @@ class TestTokens:
         )
         quoted = helper.replace('"', '\\"')
         (tmp_path / "gitconfig").write_text(f'[credential]\n\thelper = "{quoted}"\n')
-        assert self.token(forges(), "https://gitlab.com/a/b") == "from-gitlab.com"
+        assert self.token(settings(), "https://gitlab.com/a/b") == "from-gitlab.com"
         monkeypatch.setenv("GITLAB_TOKEN", "secret")
-        assert self.token(forges(), "https://gitlab.com/a/b") == "secret"
+        assert self.token(settings(), "https://gitlab.com/a/b") == "secret"
 
     def test_are_asked_of_nobody(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         marker = tmp_path / "asked"
@@ -150,5 +154,5 @@ class TestTokens:
         program.chmod(0o755)
         for name in ("GIT_ASKPASS", "SSH_ASKPASS"):
             monkeypatch.setenv(name, str(program))
-        assert self.token(forges(), "https://github.com/a/b") == ""
+        assert self.token(settings(), "https://github.com/a/b") == ""
         assert not marker.exists()

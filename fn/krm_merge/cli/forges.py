@@ -12,7 +12,7 @@ from krm_merge.cli import options
 from krm_merge.cli.output import print_json, say
 from krm_merge.components.repository import Repository
 from krm_merge.forges.choice import Forges, ForgeSettings, is_local
-from krm_merge.forges.interface import Forge, ForgePullRequest, Pace, same_repository
+from krm_merge.forges.interface import Forge, ForgePullRequest, Pace, host_of, same_repository
 from krm_merge.forges.local import How, LocalForge
 from krm_merge.git.program import credentials_for
 from krm_merge.git.store import Store
@@ -52,7 +52,8 @@ class Places:
 
     def __post_init__(self) -> None:
         """Reads the options. Raises KrmMergeError."""
-        self._forges = Forges(ForgeSettings.parse(self.forges, self.apis, Pace(self.pace)))
+        self._settings = ForgeSettings.parse(self.forges, self.apis, Pace(self.pace))
+        self._forges = Forges(self._settings)
         self._cache = GitCache()
 
     def of(self, url: str) -> tuple[Repository, Forge]:
@@ -61,9 +62,10 @@ class Places:
         name = same_repository(str(Path(url).resolve()) if is_relative(url) else url)
         # Readable, and one for each.
         folder = f"{name.rpartition('/')[2]}-{sha256(name.encode()).hexdigest()[:16]}"
-        credentials = credentials_for(url, forge.git_token(url))
         store = Store.open(self._cache.directory_of(folder))
-        repository = Repository(url, store, credentials)
+        # Over https alone: others need none, and git's helpers are not asked.
+        secret = self._settings.token_of(host_of(url)).secret if url.startswith("https://") else ""
+        repository = Repository(url, store, credentials_for(url, secret))
         repository.refresh()
         return repository, forge
 

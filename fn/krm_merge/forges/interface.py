@@ -122,7 +122,7 @@ class Attention:
 class Forge(Protocol):
     """Pull requests of repositories, which are named by their URLs. Everything raises ForgeError.
 
-    A request whose answer was lost is not carried out twice. By default a forge has no tokens, limits or checks, and
+    A request whose answer was lost is not carried out twice. By default a forge has no limits or checks, and
     nobody whose attention could be asked for.
     """
 
@@ -148,10 +148,6 @@ class Forge(Protocol):
     def repositories(self, owner: str, topic: str = "") -> list[str]:
         """The addresses of the repositories of an owner, archived ones left out, those with a topic if one is named."""
         ...
-
-    def git_token(self, repository: str) -> str:
-        """The token with which git authenticates to the host of a repository, '' for none."""
-        return ""
 
     def changed_files(self, repository: str, number: int) -> list[str]:
         """The paths that an open pull request changes; of a renamed file both."""

@@ -241,19 +241,3 @@ class Trying(Time):
 
     def clock(self) -> float:
         return monotonic()
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        Fault(403, body={"message": "You have triggered an abuse detection mechanism."}, method="POST"),
-        Fault(422, body={"message": "Validation Failed", "errors": ["was submitted too quickly"]}, method="POST"),
-    ],
-)
-def test_limits_without_a_header_wait(
-    forge: Forge, server: FakeForge, app: FakeRepository, time: Time, url: str, fault: Fault
-) -> None:
-    server.faults.append(Fault(**vars(fault)))
-    app.push("x")
-    assert open_pull(forge, url=url).state == "open"
-    assert time.slept == [60.0]

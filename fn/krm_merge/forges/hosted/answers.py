@@ -162,8 +162,8 @@ class HostedForge(Forge, Generic[At]):
         """A repository by its path on the host."""
 
     @abstractmethod
-    def _query(self, at: At, state: str, source: str, target: str) -> Iterable[ForgePullRequest]:
-        """The pull requests that are "open" or "all"; those for two branches if these are named, or more."""
+    def _query(self, at: At, state: str, source: str) -> Iterable[ForgePullRequest]:
+        """The pull requests that are "open" or "all"; those from a branch if one is named, or more."""
 
     @abstractmethod
     def _read(self, at: At, number: int) -> ForgePullRequest: ...
@@ -234,14 +234,6 @@ class HostedForge(Forge, Generic[At]):
                 return sorted({text_at(repository, self.owned.address) for repository in active})
         raise AssertionError("there is at least one path")
 
-    def git_token(self, repository: str) -> str:
-        """The token with which git authenticates, '' for a repository of another host, so that no other gets it."""
-        try:
-            path_on(self._connection.host, repository, nested=self.nested)
-        except ForgeError:
-            return ""
-        return self._connection.token.secret
-
     def changed_files(self, repository: str, number: int) -> list[str]:
         """The paths that a pull request changes; of a renamed file both."""
         with self._asking(repository, f"listing the files of pull request #{number}") as at:
@@ -255,7 +247,7 @@ class HostedForge(Forge, Generic[At]):
             branches = source_branch, target_branch
 
             def existing() -> ForgePullRequest | None:
-                pulls = self._pulls(at, "open", *branches)
+                pulls = self._pulls(at, "open", source_branch)
                 return next((pull for pull in pulls if (pull.source_branch, pull.target_branch) == branches), None)
 
             marked = title if self.drafts is None else self.drafts.mark_title(title, draft=draft)
@@ -332,7 +324,7 @@ class HostedForge(Forge, Generic[At]):
                 f"the answer is not what {self.dialect.name} documents; correct the address of the API"
             ) from None
 
-    def _pulls(self, at: At, state: str, source: str = "", target: str = "") -> list[ForgePullRequest]:
+    def _pulls(self, at: At, state: str, source: str = "") -> list[ForgePullRequest]:
         # Subclasses ask for the oldest first, so that new ones are last, and pages do not shift while they are read.
-        pulls = {pull.number: pull for pull in self._query(at, state, source, target)}
+        pulls = {pull.number: pull for pull in self._query(at, state, source)}
         return [pull for _, pull in sorted(pulls.items())]

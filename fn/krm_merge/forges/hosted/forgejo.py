@@ -53,7 +53,7 @@ class Forgejo(HostedForge[str]):
     def _at(self, name: str) -> str:
         return name
 
-    def _query(self, at: str, state: str, source: str, target: str) -> Iterable[ForgePullRequest]:
+    def _query(self, at: str, state: str, source: str) -> Iterable[ForgePullRequest]:
         query = {"state": state, **({"head": source} if source else {}), "sort": "oldest"}
         return [_pull_of(data) for data in self._pages(f"{at}/pulls", query)]
 
@@ -128,8 +128,7 @@ def _pull_of(answer: Mapping[str, Any]) -> ForgePullRequest:
         target_branch=text_at(base, "ref"),
         title=_DRAFTS.plain(title),
         body=text_at(answer, "body"),
-        # Gitea before 1.22 has no field for it.
-        draft=bool(answer.get("draft", _DRAFTS.plain(title) != title)),
+        draft=bool(answer.get("draft")),
         state=state,
         head=text_at(head, "sha"),
         merge_commit=text_at(answer, "merge_commit_sha") if is_merged else "",

@@ -18,7 +18,6 @@ from krm_merge.forges.hosted.answers import (
     HostedForge,
     Owned,
     Thread,
-    object_at,
     object_of,
     text_at,
 )
@@ -32,19 +31,16 @@ from krm_merge.forges.interface import (
     RefusedRequestError,
 )
 
-_ROLLUP: Final = """
-query($owner: String!, $name: String!, $number: Int!) {
-  repository(owner: $owner, name: $name) {
-    pullRequest(number: $number) { commits(last: 1) { nodes { commit { statusCheckRollup { state } } } } }
-  }
-}
-"""
 _CHECKS: Final[Mapping[str, CheckState]] = {
-    "SUCCESS": "passed",
-    "FAILURE": "failed",
-    "ERROR": "failed",
-    "PENDING": "pending",
-    "EXPECTED": "pending",
+    "success": "passed",
+    "neutral": "passed",
+    "skipped": "passed",
+    "failure": "failed",
+    "error": "failed",
+    "action_required": "failed",
+    "cancelled": "failed",
+    "startup_failure": "failed",
+    "timed_out": "failed",
 }
 
 
@@ -87,11 +83,11 @@ class GitHub(HostedForge[_Place]):
     def _at(self, name: str) -> _Place:
         return _Place(name, Repository(self._requester, url=f"/repos/{name}"))
 
-    def _query(self, at: _Place, state: str, source: str, target: str) -> Iterable[ForgePullRequest]:
-        pulls = self._pulls_of(at, at.owner, state, source, target)
+    def _query(self, at: _Place, state: str, source: str) -> Iterable[ForgePullRequest]:
+        pulls = self._pulls_of(at, at.owner, state, source)
         if source and not pulls and (owner := self._present_owner(at)).lower() != at.owner.lower():
             # A filter with the owner that a repository had before it moved finds nothing.
-            pulls = self._pulls_of(at, owner, state, source, target)
+            pulls = self._pulls_of(at, owner, state, source)
         return pulls
 
     def _present_owner(self, at: _Place) -> str:
@@ -99,9 +95,8 @@ class GitHub(HostedForge[_Place]):
         _, answer = self._requester.requestJsonAndCheck("GET", f"/repos/{at.name}")
         return text_at(object_of(answer), "full_name").partition("/")[0]
 
-    def _pulls_of(self, at: _Place, owner: str, state: str, source: str, target: str) -> list[ForgePullRequest]:
-        branches = {"head": source and f"{owner}:{source}", "base": target}
-        query = {name: text for name, text in branches.items() if text}
+    def _pulls_of(self, at: _Place, owner: str, state: str, source: str) -> list[ForgePullRequest]:
+        query = {"head": f"{owner}:{source}"} if source else {}
         pulls = at.repository.get_pulls(state=state, sort="created", direction="asc", **query)
         return [_request_of(pull) for pull in pulls]
 
@@ -169,12 +164,13 @@ class GitHub(HostedForge[_Place]):
 
     def _checks(self, at: _Place, number: int) -> CheckState:
         """Of the API for checks and of that for states of commits."""
-        variables = {"owner": at.owner, "name": at.name.partition("/")[2], "number": number}
-        _, answer = self._requester.graphql_query(_ROLLUP, variables)
-        pull = object_of(object_of(object_of(answer.get("data")).get("repository")).get("pullRequest"))
-        commit = object_of(object_of(object_of(pull.get("commits"))["nodes"][0]).get("commit"))
-        rollup = object_at(commit, "statusCheckRollup")
-        return _CHECKS.get(text_at(rollup, "state"), "pending") if rollup is not None else ""
+        commit = at.repository.get_commit(self._read(at, number).head)
+        results = [_CHECKS.get(run.conclusion or "", "pending") for run in commit.get_check_runs()]
+        status = commit.get_combined_status()
+        if status.total_count:
+            results.append(_CHECKS.get(status.state, "pending"))
+        states: tuple[CheckState, ...] = ("failed", "pending", "passed")
+        return next((state for state in states if state in results), "")
 
 
 def usual_api(host: str) -> str:

@@ -75,11 +75,8 @@ class GitLab(HostedForge[Project]):
             self._numbers[name] = number_at(self._gitlab.projects.get(name).attributes, "id")
         return self._gitlab.projects.get(self._numbers[name], lazy=True)
 
-    def _query(self, at: Project, state: str, source: str, target: str) -> Iterable[ForgePullRequest]:
-        branches = {"source_branch": source, "target_branch": target}
-        query = {"state": "opened" if state == "open" else state} | {
-            name: text for name, text in branches.items() if text
-        }
+    def _query(self, at: Project, state: str, source: str) -> Iterable[ForgePullRequest]:
+        query = {"state": "opened" if state == "open" else state} | ({"source_branch": source} if source else {})
         listed = at.mergerequests.list(iterator=True, order_by="created_at", sort="asc", **query)
         return [_pull_of(merge_request.attributes) for merge_request in listed]
 

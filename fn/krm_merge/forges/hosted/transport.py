@@ -65,14 +65,6 @@ class Throttle:
         return max(self._pace.changes_an_hour - len(self._changes), 0)
 
 
-_OF_GRAPHQL: Final = {
-    "FORBIDDEN": HTTPStatus.FORBIDDEN,
-    "INSUFFICIENT_SCOPES": HTTPStatus.FORBIDDEN,
-    "NOT_FOUND": HTTPStatus.NOT_FOUND,
-    "RATE_LIMITED": HTTPStatus.TOO_MANY_REQUESTS,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class ForgeReply:
     """A reply, successful or not. `flaw` says why its body is not JSON."""
@@ -97,14 +89,6 @@ class ForgeReply:
         """The errors of GraphQL, which come with the status of a success."""
         errors = self.value.get("errors") if isinstance(self.value, dict) else None
         return errors if isinstance(errors, list) else []
-
-    @property
-    def meaning(self) -> int:
-        """The status; for an error of GraphQL the status that REST would have."""
-        if self.status != HTTPStatus.OK:
-            return self.status
-        kinds = [each.get("type") for each in self.errors if isinstance(each, dict)]
-        return next((status for kind, status in _OF_GRAPHQL.items() if kind in kinds), self.status)
 
     def seconds(self, header: str) -> float | None:
         """The number in a header, None if it is missing."""
@@ -297,7 +281,7 @@ class Transport(HTTPAdapter):
         """The successful answer to a request. Raises ForgeError, including RefusedError and LostAnswerError."""
         end = self._clock() + self._patience.limit
         for attempt in count(1):
-            if not _is_read(request):
+            if request.method != "GET":
                 self._throttle.wait()
             try:
                 response, reply = self._exchange(request, settings)
@@ -307,7 +291,7 @@ class Transport(HTTPAdapter):
                     return response
             except _NoAnswerError as lost:
                 trouble = _Trouble(str(lost), _backoff(attempt), unsure=True)
-            if trouble.unsure and request.method == "POST" and not _is_read(request):
+            if trouble.unsure and request.method == "POST":
                 raise LostAnswerError(trouble.what, trouble.wait)
             if attempt >= self._patience.attempts:
                 raise UnavailableForgeError(f"{trouble.what}, {attempt} times; {trouble.remedy}")
@@ -380,11 +364,11 @@ class Transport(HTTPAdapter):
             wait = _backoff(attempt) if wait is None else wait
             return _Trouble(f"{name} fails with {reply.status}", wait, unsure=True)
         is_used_up = reply.seconds(f"{self.dialect.limits}Remaining") == 0
-        is_limit = reply.meaning == HTTPStatus.TOO_MANY_REQUESTS
+        is_limit = reply.status == HTTPStatus.TOO_MANY_REQUESTS
         if reply.status == HTTPStatus.FORBIDDEN:
-            is_limit = is_used_up or wait is not None or _asks_to_wait(reply)
-        elif reply.status == HTTPStatus.UNPROCESSABLE_ENTITY:
-            is_limit = _asks_to_wait(reply)
+            # Of a secondary limit GitHub may send its message alone: "Rate limits for the REST API" in its docs.
+            text = " ".join(messages_in(reply.value)).lower()
+            is_limit = is_used_up or wait is not None or "secondary rate limit" in text
         if not is_limit:
             return None
         reset = reply.seconds(f"{self.dialect.limits}Reset")
@@ -413,13 +397,13 @@ class Transport(HTTPAdapter):
         """The remedy for a refusal of this kind, '' if it depends on the request."""
         source = self._token.source
         sign_on = self._clean(reply.headers.get("X-GitHub-SSO", "")).partition("url=")[2]
-        if reply.meaning == HTTPStatus.NOT_FOUND:
+        if reply.status == HTTPStatus.NOT_FOUND:
             return f"correct the address, or {'give the token access to it' if self.secret else f'set {source}'}"
-        if reply.meaning not in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        if reply.status not in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             return ""
         if not self.secret:
             return f"set {source}"
-        if reply.meaning == HTTPStatus.UNAUTHORIZED:
+        if reply.status == HTTPStatus.UNAUTHORIZED:
             return f"{source} has expired or is wrong; make a new one"
         if sign_on:
             return f"authorize the token for the organization: {sign_on}"
@@ -440,19 +424,6 @@ def about(what: str) -> Iterator[None]:
     except ForgeError as error:
         error.args = (f"{what}: {error}", *error.args[1:])
         raise
-
-
-def _is_read(request: requests.PreparedRequest) -> bool:
-    """Whether a request changes nothing: a query of GraphQL is sent as one that might."""
-    body = request.body if isinstance(request.body, str) else bytes(request.body or b"").decode(errors="replace")
-    is_query = (request.url or "").endswith("/graphql") and body.startswith('{"query": "query')
-    return request.method == "GET" or is_query
-
-
-def _asks_to_wait(reply: ForgeReply) -> bool:
-    """Whether a refusal is a limit by its text: older versions of GitHub send no header for it."""
-    text = " ".join(messages_in(reply.value)).lower()
-    return any(words in text for words in ("rate limit", "abuse detection", "submitted too quickly"))
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
