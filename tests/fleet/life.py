@@ -30,7 +30,7 @@ from krm_merge.fleet import ledger
 from krm_merge.fleet.job import Settings
 from krm_merge.fleet.proposals import mark_in
 from krm_merge.fleet.worker import prepare
-from krm_merge.forges.hosted import answers
+from krm_merge.forges.hosted import transport
 from packages.repositories import config_map, write
 
 BRANCH = "krm-merge/shop-main"
@@ -438,8 +438,8 @@ def live(
         # Commands in this process wait for killed ones as long as a busy machine needs.
         patch.setattr(posix, "PATIENCE", SECONDS)
         patch.setattr(ledger, "datetime", life.calendar)
-        on_time = partial(answers.Connection, sleep=life.calendar.sleep, clock=life.calendar.clock)
-        patch.setattr(answers, "Connection", on_time)
+        on_time = partial(transport.Connection, sleep=life.calendar.sleep, clock=life.calendar.clock)
+        patch.setattr(transport, "Connection", on_time)
         for day in range(days):
             if day % WEEK == 0:
                 life.release()

@@ -11,10 +11,10 @@ from forges.fake_forge import TOKEN, FakeForge, Fault
 from forges.fake_forgejo import FakeForgejo
 from forges.fake_github import FakeGitHub
 from forges.fake_gitlab import FakeGitLab
-from krm_merge.forges.hosted.answers import Connection
 from krm_merge.forges.hosted.forgejo import Forgejo
 from krm_merge.forges.hosted.github import GitHub
 from krm_merge.forges.hosted.gitlab import GitLab
+from krm_merge.forges.hosted.transport import Connection
 from krm_merge.forges.interface import Forge, ForgePullRequest, Pace, Patience
 from krm_merge.git.program import Token
 

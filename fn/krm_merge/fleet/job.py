@@ -101,12 +101,11 @@ class TargetMerge:
 class TargetOutcome(TargetMerge):
     """What became of a target.
 
-    `commit` is what was committed for the branch, `body` the report as the text of a pull request.
+    `commit` is what was committed for the branch.
     """
 
     commit: str = ""
     conflicts: tuple[TargetConflict, ...] = ()
-    body: str = ""
 
 
 _PASSES = re.compile(

@@ -238,7 +238,8 @@ class Publisher:
         with temporary_directory(Path(self.settings.temporary)) as directory:
             remote = remote_at(target.name, Path(directory, "store.git"))
             base = remote.fetch_ref(entry.seen, 1)
-            outcome = merge_commit(self._merging_with(entry.version), target, remote.store, base)
+            merging = self._merging_with(entry.version)
+            outcome, merged = merge_commit(merging, target, remote.store, base)
             if outcome.commit != entry.made:
                 raise NotPublishedError("the campaign changed since it was merged; run it again")
             update = BranchUpdate(remote, branch, target.branch, entry.made, seen, entry.commits)
@@ -246,7 +247,7 @@ class Publisher:
         number = _open_request(entry)
         if self.with_requests:
             mark, is_draft = self._mark(entry), self.campaign.publishing.is_draft
-            number = self._proposer.request(update, number, mark, outcome.body, is_draft=is_draft)
+            number = self._proposer.request(update, number, mark, merging.body(target.name, merged), is_draft=is_draft)
         what: What = "open" if number or self.with_requests else "pushed"
         return Published(target.name, what, number, commit=commit)
 

@@ -85,13 +85,15 @@ def merge_repository(merging: Merging, job: Job) -> TargetOutcome:
     remote = remote_at(target.name, Path(settings.temporary, f"{target.id}-{os.getpid()}.git"))
     try:
         base = remote.fetch_ref(ref_of(target.branch), 1)
-        outcome = merge_commit(merging, target, remote.store, base)
+        outcome, _ = merge_commit(merging, target, remote.store, base)
         return replace(outcome, seen="" if job.is_dry_run else base)
     finally:
         remote.store.remove()
 
 
-def merge_commit(merging: Merging, target: CampaignTarget, store: Store, base: str) -> TargetOutcome:
+def merge_commit(
+    merging: Merging, target: CampaignTarget, store: Store, base: str
+) -> tuple[TargetOutcome, list[TargetPackage]]:
     """Merges the packages in a commit, and makes a commit for each that changes; the same inputs give the same commits.
 
     Raises KrmMergeError and GitError.
@@ -100,14 +102,14 @@ def merge_commit(merging: Merging, target: CampaignTarget, store: Store, base: s
     entries = [entry for entry in store.entries(base).values() if entry.mode in MODES]
     packages = _packages(campaign, target, store, entries)
     if not packages:
-        return TargetOutcome(target.name, "unchanged", "no package in it follows the upstream")
+        return TargetOutcome(target.name, "unchanged", "no package in it follows the upstream"), []
     merged = merging.merge(_files_of(packages, store, entries), target.name, packages)
-    outcome = merging.outcome(target.name, merged, with_body=True)
+    outcome = merging.outcome(target.name, merged)
     if outcome.files == 0:
-        return outcome
+        return outcome, merged
     commits = [_commit(campaign, target, package) for package in merged if package.changes]
     commit = store.commit_files(base, commits, campaign.publishing.author, merging.settings.date)
-    return replace(outcome, commit=commit)
+    return replace(outcome, commit=commit), merged
 
 
 def _packages(

@@ -101,17 +101,17 @@ class Forges:
     def _client(self, host: str) -> Forge:
         settings = self._settings.hosts.get(host) or NamedHost(_kind_of(host))
         try:
-            from krm_merge.forges.hosted import answers, forgejo, github, gitlab
+            from krm_merge.forges.hosted import forgejo, github, gitlab, transport
         except ImportError as error:
             missing = f"{host} needs the Python package {error.name}"
             raise ForgeError(f"{missing}; in a checkout, install it with: pip install '.[forges]'") from None
-        clients: dict[Kind, Callable[[answers.Connection], Forge]] = {
+        clients: dict[Kind, Callable[[transport.Connection], Forge]] = {
             "github": github.GitHub,
             "gitlab": gitlab.GitLab,
             "forgejo": forgejo.Forgejo,
         }
         token = self._settings.token_of(host)
-        return clients[settings.kind](answers.Connection(host, token, settings.api, pace=self._settings.pace))
+        return clients[settings.kind](transport.Connection(host, token, settings.api, pace=self._settings.pace))
 
 
 def is_local(url: str) -> bool:

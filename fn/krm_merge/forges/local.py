@@ -264,13 +264,8 @@ class LocalForge(Forge):
         return [place.current(record, branches).pull for record in place.read()]
 
     def repositories(self, owner: str, topic: str = "") -> list[str]:
-        """The bare repositories in a directory; they have no topics."""
-        if topic:
-            raise ForgeError(f"{owner}: bare repositories have no topics; leave the topic out")
-        place = Path(owner.removeprefix("file://"))
-        if not place.is_dir():
-            raise ForgeError(f"{owner}: there is no such directory")
-        return [str(repository) for repository in sorted(place.glob("*.git")) if (repository / "HEAD").is_file()]
+        """Raises ForgeError: nobody owns directories."""
+        raise ForgeError(f"{owner}: list bare repositories in a file, each on a line, for --repositories")
 
     def changed_files(self, repository: str, number: int) -> list[str]:
         """The paths that an open pull request changes; of a renamed file both."""

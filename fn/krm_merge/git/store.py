@@ -25,7 +25,6 @@ from krm_merge.git.program import (
     NO_CREDENTIALS,
     Credentials,
     GitError,
-    GitTimeoutError,
     complaint,
     list_refs,
     refusal,
@@ -515,14 +514,6 @@ class Store:
         return program.run(arguments, self.directory, data, environment, alone=True)
 
 
-# Pull requests of forks have no branch here: GitHub and Forgejo keep them below refs/pull, GitLab below merge-requests.
-_EVERYTHING = (
-    "+refs/heads/*:refs/remote/heads/*",
-    "+refs/pull/*/head:refs/remote/pull/*",
-    "+refs/merge-requests/*/head:refs/remote/pull/*",
-)
-
-
 @dataclass(slots=True)
 class Remote:
     """A remote repository with its branches as last observed. Everything raises GitError."""
@@ -566,16 +557,7 @@ class Remote:
         missing = [commit for commit in dict.fromkeys(commits) if commit and not self.store.has(commit)]
         if not missing:
             return
-        try:
-            self._fetch(missing, depth)
-        except GitTimeoutError:
-            raise
-        except GitError:
-            # Some servers refuse to send commits by their ids.
-            self._fetch(_EVERYTHING, depth)
-        for commit in missing:
-            if not self.store.has(commit):
-                raise GitError(f"{self.url} has no commit {commit}")
+        self._fetch(missing, depth)
 
     def push(self, commit: str, branch: str, seen: str | None = None) -> None:
         """Makes a branch this commit, or with '' removes it, if it still is as observed, or at the commit `seen`.

@@ -16,8 +16,8 @@ import pytest
 from forges.connected import REFUSED, URL, Time, connect, open_pull
 from forges.fake_forge import TOKEN, FakeForge, FakeRepository, Fault
 from forges.fake_github import FakeGitHub
-from krm_merge.forges.hosted.answers import Connection
 from krm_merge.forges.hosted.github import GitHub
+from krm_merge.forges.hosted.transport import Connection
 from krm_merge.forges.interface import Forge, ForgeError
 from krm_merge.git.program import Token
 

@@ -3,52 +3,26 @@
 from __future__ import annotations
 
 import re
-import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, ClassVar, Final, Generic, NoReturn, TypeAlias, TypeVar
 from urllib.parse import quote, urljoin
 
 import requests
 
-from krm_merge.forges.hosted.transport import Dialect, Transport, about
+from krm_merge.forges.hosted.transport import Connection, Dialect, Transport, about
 from krm_merge.forges.interface import (
     Attention,
     CheckState,
     Forge,
     ForgeError,
     ForgePullRequest,
-    Pace,
-    Patience,
     RefusedRequestError,
     path_on,
 )
-from krm_merge.git.program import Token
-
-
-@dataclass(frozen=True, slots=True)
-class Connection:
-    """The settings of a client of a forge.
-
-    `host` is the one in the addresses of repositories; `api` the address of its REST interface, where that does not
-    follow from the host. `clock` gives the seconds since 1970.
-    """
-
-    host: str
-    token: Token
-    api: str = ""
-    patience: Patience = field(default_factory=Patience)
-    pace: Pace = field(default_factory=Pace)
-    sleep: Callable[[float], None] = time.sleep
-    clock: Callable[[], float] = time.time
-
-    def transport(self, dialect: Dialect, usual_api: str) -> Transport:
-        """The transport for the requests. Raises ForgeError if the token or the address is invalid."""
-        api = (self.api or usual_api).rstrip("/")
-        return Transport(dialect, api, self.token, self.patience, self.pace, self.sleep, self.clock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +127,7 @@ class HostedForge(Forge, Generic[At]):
     def __init__(self, connection: Connection, usual_api: str) -> None:
         """Raises ForgeError if the token or the address is invalid. Without a token only reading may work."""
         self._connection = connection
-        self._transport = connection.transport(self.dialect, usual_api)
+        self._transport = Transport(self.dialect, connection, usual_api)
 
     # ---- what an API is asked for --------------------------------------------------------------------------------
 

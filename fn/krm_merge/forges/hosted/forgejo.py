@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any, Final
 
 from krm_merge.forges.hosted.answers import (
-    Connection,
     DraftTitles,
     HostedForge,
     Owned,
@@ -19,7 +18,7 @@ from krm_merge.forges.hosted.answers import (
     pages,
     text_at,
 )
-from krm_merge.forges.hosted.transport import Dialect
+from krm_merge.forges.hosted.transport import Connection, Dialect
 from krm_merge.forges.interface import Attention, CheckState, ForgePullRequest, PullRequestState
 
 _PAGE: Final = 50  # Forgejo's default maximum

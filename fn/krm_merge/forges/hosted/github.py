@@ -13,7 +13,6 @@ from github.Repository import Repository
 from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectionClass, Requester
 
 from krm_merge.forges.hosted.answers import (
-    Connection,
     DraftTitles,
     HostedForge,
     Owned,
@@ -21,7 +20,7 @@ from krm_merge.forges.hosted.answers import (
     object_of,
     text_at,
 )
-from krm_merge.forges.hosted.transport import Dialect
+from krm_merge.forges.hosted.transport import Connection, Dialect
 from krm_merge.forges.interface import (
     Attention,
     CheckState,

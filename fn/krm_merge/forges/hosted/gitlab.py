@@ -11,7 +11,6 @@ from gitlab.exceptions import GitlabError
 from gitlab.v4.objects import Project
 
 from krm_merge.forges.hosted.answers import (
-    Connection,
     DraftTitles,
     HostedForge,
     Owned,
@@ -21,7 +20,7 @@ from krm_merge.forges.hosted.answers import (
     object_of,
     text_at,
 )
-from krm_merge.forges.hosted.transport import Dialect
+from krm_merge.forges.hosted.transport import Connection, Dialect
 from krm_merge.forges.interface import (
     Attention,
     CheckState,

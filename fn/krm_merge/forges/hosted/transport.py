@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import ssl
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
 from http.client import HTTPResponse, responses
@@ -142,6 +143,23 @@ class Dialect:
     """An example of an API's address."""
 
 
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """The settings of a client of a forge.
+
+    `host` is the one in the addresses of repositories; `api` the address of its REST interface, where that does not
+    follow from the host. `clock` gives the seconds since 1970.
+    """
+
+    host: str
+    token: Token
+    api: str = ""
+    patience: Patience = field(default_factory=Patience)
+    pace: Pace = field(default_factory=Pace)
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.time
+
+
 class LostAnswerError(UnavailableForgeError):
     """A request that must not be repeated may have been carried out; wait `wait` seconds, then check."""
 
@@ -188,28 +206,20 @@ class _BoundedStream(RawIOBase):
 class Transport(HTTPAdapter):
     """Sends the requests of a forge's client. The token is sent only to one origin, and is in no message."""
 
-    def __init__(
-        self,
-        dialect: Dialect,
-        api: str,
-        token: Token,
-        patience: Patience,
-        pace: Pace,
-        sleep: Callable[[float], None],
-        clock: Callable[[], float],
-    ) -> None:
+    def __init__(self, dialect: Dialect, connection: Connection, usual_api: str) -> None:
         """Raises ForgeError if the token or the address is invalid. Without a token only reading may work."""
+        token = connection.token
         if not re.fullmatch(r"[!-~]*", token.secret):
             # requests would refuse it with an error that quotes it.
             raise ForgeError(f"the token has invalid characters; correct {token.source}")
         self.dialect = dialect
-        self.address = _checked_address(api, dialect)
+        self.address = _checked_address((connection.api or usual_api).rstrip("/"), dialect)
         self._token = token
         self._origin = _origin(self.address)
-        self._patience = patience
-        self._throttle = Throttle(pace, patience.limit, sleep, clock)
-        self._sleep = sleep
-        self._clock = clock
+        self._patience = connection.patience
+        self._sleep = connection.sleep
+        self._clock = connection.clock
+        self._throttle = Throttle(connection.pace, self._patience.limit, self._sleep, self._clock)
         self.requests_left: int | None = None
         """What the forge grants until its limit is reset, by its last answer."""
         super().__init__()
@@ -426,18 +436,11 @@ def about(what: str) -> Iterator[None]:
         raise
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and its causes, the first cause last; urllib3 keeps a cause as `reason`, or in the arguments."""
-    seen: set[int] = set()
-    cause: object = error
-    while isinstance(cause, BaseException) and id(cause) not in seen:
-        seen.add(id(cause))
-        yield cause
-        inner = [getattr(cause, "reason", None), *reversed(cause.args)]
-        cause = next(
-            (candidate for candidate in inner if isinstance(candidate, BaseException)),
-            cause.__cause__ or cause.__context__,
-        )
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and its causes, the first cause last."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _backoff(attempt: int) -> float:
