@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.fleet.campaign import Campaign, CampaignTarget, Gate, Wave
+from krm_merge.fleet.campaign import CAMPAIGN_FILE, POLICY_FILE, Campaign, CampaignTarget, Gate, Wave
 from krm_merge.fleet.campaign_file import CampaignDirectory
 from krm_merge.fleet.job import Settings
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, LedgerRequest, RequestState, is_merged, now
@@ -241,7 +241,9 @@ class Publisher:
             merging = self._merging_with(entry.version)
             outcome, merged = merge_commit(merging, target, remote.store, base)
             if outcome.commit != entry.made:
-                raise NotPublishedError("the campaign changed since it was merged; run it again")
+                raise NotPublishedError(
+                    f"{CAMPAIGN_FILE} or {POLICY_FILE} changed since it was merged; run the campaign again"
+                )
             update = BranchUpdate(remote, branch, target.branch, entry.made, seen, entry.commits)
             commit = self._proposer.push(update)
         number = _open_request(entry)
