@@ -43,22 +43,7 @@ def test_closed(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     assert output_of(capsys, "list", url) == "#1 x -> main (closed): x\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("list", "nowhere"), "there is no bare git repository; make one with: git clone --bare"),
-        (("open", "app.git", "y"), "there is no branch y; push it first"),
-        (("open", "app.git", "x", "--into", "y"), "there is no branch y; push it first"),
-        (("merge", "app.git", "7"), "there is no pull request #7 in app.pulls.json"),
-    ],
-)
-def test_refused(
-    arguments: tuple[str, ...],
-    message: str,
-    world: World,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_refused(world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(world.root)
-    assert main(["components", "pull-request", *arguments]) == 3
-    assert message in capsys.readouterr().err
+    assert main(["components", "pull-request", "open", "app.git", "x", "--into", "y"]) == 3
+    assert "there is no branch y; push it first" in capsys.readouterr().err

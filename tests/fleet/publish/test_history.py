@@ -120,6 +120,10 @@ def test_what_people_wrote_is_kept(world: World, places: list[Path]) -> None:
     assert mark is not None
     assert mark.version == world.commit("main")
     assert pulls(places[1])[0]["title"] == "Update deploy/shop to main"
+    edit(places[1], body="Ask Kim first.")
+    release(world, "four")
+    night(world)
+    assert pulls(places[1])[0]["body"].startswith("Ask Kim first.\n\n<!-- krm-merge {")
 
 
 def test_a_branch_that_was_merged_with_commits_of_people_is_used_again(world: World, places: list[Path]) -> None:
@@ -133,13 +137,6 @@ def test_a_branch_that_was_merged_with_commits_of_people_is_used_again(world: Wo
     night(world)
     assert [pull["state"] for pull in pulls(places[0])] == ["merged", "open"]
     assert git(places[0], "show", f"{BRANCH}:README.md") == "by hand\n"
-
-
-def test_text_of_people_in_place_of_ours_is_kept(world: World, places: list[Path]) -> None:
-    edit(places[0], body="Ask Kim first.")
-    release(world, "three")
-    night(world)
-    assert pulls(places[0])[0]["body"].startswith("Ask Kim first.\n\n<!-- krm-merge {")
 
 
 def test_a_dry_run_writes_nothing(world: World, places: list[Path]) -> None:

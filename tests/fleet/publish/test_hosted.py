@@ -11,7 +11,7 @@ from effort import SEED
 from fleet.publish.hosted import BRANCH, TOKEN_VARIABLE, HostedFleet
 from fleet.world import World, kill
 from forges.connected import HOSTED
-from forges.fake_forge import TOKEN, Answer, FakeForge, Fault, Seen
+from forges.fake_forge import TOKEN, FakeForge, Fault
 from krm_merge.fleet.job import about_target
 
 COUNT = 3
@@ -54,16 +54,6 @@ def test_pull_requests_are_opened_once(fleet: HostedFleet) -> None:
     assert ours[0].head == fleet.head()
     changes = fleet.changes()
     assert fleet.publish().stdout == "nothing to publish\n"
-    assert fleet.changes() == changes
-    assert fleet.world.states() == {"open": COUNT}
-
-
-def test_without_the_ledger_open_ones_are_found(fleet: HostedFleet) -> None:
-    fleet.publish()
-    changes = fleet.changes()
-    (fleet.world.place / "campaign/ledger.db").unlink()
-    fleet.run()
-    assert fleet.publish().returncode == 0
     assert fleet.changes() == changes
     assert fleet.world.states() == {"open": COUNT}
 
@@ -111,19 +101,6 @@ def test_a_kill_between_pushed_and_opened(fleet: HostedFleet, done: bool) -> Non
     assert fleet.head() == pushed
     assert [len(fleet.pulls(number)) for number in range(COUNT)] == [1] * COUNT
     assert fleet.world.states() == {"open": COUNT}
-
-
-def test_what_is_merged_again_is_brought_up_to_date(fleet: HostedFleet) -> None:
-    fleet.publish()
-    before = fleet.head()
-    work = fleet.world.place / "work/000"
-    (work / "README.md").write_text("more\n")
-    git(work, "commit", "--quiet", "--all", "--message=more")
-    git(work, "push", "--quiet", str(fleet.places[0]), "main")
-    fleet.run()
-    assert fleet.publish().stdout.startswith("open ")
-    assert fleet.head() not in ("", before)
-    assert [len(fleet.pulls(number)) for number in range(COUNT)] == [1] * COUNT
 
 
 def test_a_commit_of_a_person_on_our_branch_is_kept(fleet: HostedFleet) -> None:
@@ -237,29 +214,3 @@ def test_a_wave_waits_for_the_gate_of_the_one_before(fleet: HostedFleet) -> None
     # The gate of `early` asks for nothing: the rest follows at once.
     assert fleet.publish().returncode == 0
     assert [bool(fleet.head(number)) for number in range(COUNT)] == [True, True, True]
-
-
-@pytest.mark.parametrize("kind", ["forgejo"], indirect=True)
-def test_looks_leave_half_of_the_reads_to_publishing(
-    world: World, server: FakeForge, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Forgejo is asked for each repository; those that were not looked at are looked at in the next hour."""
-    fleet = HostedFleet.after_merge(world, server, kind, monkeypatch, 4)
-    assert fleet.publish().returncode == 0
-    left = iter(range(8, 0, -1))
-    answer = server.answer
-
-    def answer_with_fewer_reads(seen: Seen) -> Answer:
-        server.limits = {"X-RateLimit-Remaining": str(next(left))}
-        return answer(seen)
-
-    monkeypatch.setattr(server, "answer", answer_with_fewer_reads)
-    looked_at = []
-    for _ in range(2):
-        left = iter(range(8, 0, -1))
-        server.seen.clear()
-        done = fleet.publish()
-        assert "the rest waits: reading used half of the requests that 127.0.0.1 allows per hour" in done.stdout
-        looked_at.append({seen.path for seen in server.seen})
-    assert [len(paths) for paths in looked_at] == [3, 3]
-    assert len(looked_at[0] | looked_at[1]) == 4
