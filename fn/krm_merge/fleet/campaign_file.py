@@ -277,7 +277,9 @@ class CampaignDirectory:
         pairs = list(zip(everything.resolutions.all, model.resolutions, strict=True))
         for_all = Resolutions(resolution for resolution, choice in pairs if choice.packages is None)
         exceptions = (
-            PackageChoice.of(choice.packages, resolution) for resolution, choice in pairs if choice.packages is not None
+            PackageChoice(tuple(choice.packages), resolution)
+            for resolution, choice in pairs
+            if choice.packages is not None
         )
         return replace(everything, resolutions=for_all), tuple(exceptions)
 

@@ -73,7 +73,6 @@ class LedgerEntry(TargetMerge):
     settings: str = ""
     choices: str = ""
     merged_at: str = ""
-    crashes: int = 0
     problem: str = ""
     requests: tuple[LedgerRequest, ...] = ()
 
@@ -242,7 +241,7 @@ class Ledger:
             for outcome, settings, choices in outcomes:
                 values: dict[str, Any] = {name: getattr(outcome, name) for name in _OF_OUTCOME}
                 values |= {"packages": json.dumps(outcome.packages), "made": outcome.commit, "settings": settings}
-                values |= {"choices": choices, "merged_at": at, "crashes": 0}
+                values |= {"choices": choices, "merged_at": at}
                 assignments = ", ".join(f"{name} = :{name}" for name in values)
                 self._file.execute(f"UPDATE targets SET {assignments} WHERE target = :target", values)
                 self._put_conflicts(outcome.target, outcome.conflicts)
@@ -265,10 +264,6 @@ class Ledger:
     def put_upstream(self, upstream: LedgerUpstream) -> None:
         """Records what is known of a ref of the campaign's upstream."""
         self._file.execute("REPLACE INTO upstream VALUES (?, ?, ?, ?)", astuple(upstream))
-
-    def count_crash(self, target: str) -> None:
-        """Counts that a worker ended while it was at a target."""
-        self._file.execute("UPDATE targets SET crashes = crashes + 1 WHERE target = ?", (target,))
 
     def put_requests(self, requests: Iterable[LedgerRequest]) -> None:
         """Records pull requests as they are now; with one the branch is not without a pull request any more."""

@@ -39,21 +39,6 @@ _ASKED_AT_ONCE = 16
 """Repositories: each waits for its host most of the time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Which targets a run is about: by name, or only those that failed."""
-
-    only: tuple[str, ...] = ()
-    failed: bool = False
-
-    def targets(self, campaign: Campaign, entries: Mapping[str, LedgerEntry]) -> list[CampaignTarget]:
-        """The targets, in the order of `targets.yaml`."""
-        return [target for target in campaign.targets.values() if self._includes(target, entries[target.name])]
-
-    def _includes(self, target: CampaignTarget, entry: LedgerEntry) -> bool:
-        return (entry.state == "failed" or not self.failed) and matches(target.name, self.only)
-
-
 def matches(target: str, patterns: Sequence[str]) -> bool:
     """Whether a target is among those that patterns name; without any, all are."""
     return not patterns or any(fnmatchcase(target, pattern) for pattern in patterns)
@@ -68,7 +53,7 @@ _FAILURES_OF_A_HOST = 20
 
 @dataclass(slots=True)
 class Supervisor:
-    """Runs jobs. `host_of` gives the host of a target, `crashed` is called for one that may have killed a worker.
+    """Runs jobs. `host_of` gives the host of a target.
 
     What failed for a reason that may pass is tried again after all others, after a `pause` in seconds, which doubles
     each time.
@@ -77,7 +62,6 @@ class Supervisor:
     engine: Engine
     settings: Settings
     host_of: Callable[[str], str]
-    crashed: Callable[[str], None] = lambda target: None
     pause: float = 0.5
     work: Callable[[Job], TargetOutcome] = run_target
     _crashes: Counter[str] = field(default_factory=Counter)
@@ -85,9 +69,8 @@ class Supervisor:
     """How often each host failed in a row."""
     _suspects: deque[Job] = field(default_factory=deque)
 
-    def outcomes(self, jobs: Iterable[Job], crashes: Counter[str] | None = None) -> Iterator[TargetOutcome]:
-        """The outcomes of jobs as they end. `crashes` counts the workers that each has killed before."""
-        self._crashes.update(crashes or {})
+    def outcomes(self, jobs: Iterable[Job]) -> Iterator[TargetOutcome]:
+        """The outcomes of jobs as they end."""
         left = list(jobs)
         for tries in range(1, MOST_TRIES + 1):
             self._failures.clear()
@@ -174,7 +157,6 @@ class Supervisor:
         for job in jobs:
             if alone:
                 self._crashes[job.target] += 1
-                self.crashed(job.target)
             if self._crashes[job.target] >= MOST_CRASHES:
                 killed = f"it crashed its worker or timed out {self._crashes[job.target]} times"
                 message = f"{killed}{f': {why}' if why else ''}; set aside"
@@ -202,7 +184,9 @@ class Run:
     campaign: Campaign
     ledger: Ledger
     engine: Engine
-    scope: Scope = field(default_factory=Scope)
+    only: tuple[str, ...] = ()
+    """The names or patterns of the targets that it is about, all where there are none."""
+    only_failed: bool = False
     is_dry_run: bool = False
     seconds: float = SECONDS_FOR_A_MERGE
     allows_older: bool = False
@@ -212,13 +196,15 @@ class Run:
         """Looks at all targets, and merges those that need it. Raises KrmMergeError."""
         self.ledger.follow(self.campaign.targets)
         entries = self.ledger.entries()
-        targets = self.scope.targets(self.campaign, entries)
+        targets = [target for target in self.campaign.targets.values() if matches(target.name, self.only)]
+        if self.only_failed:
+            targets = [target for target in targets if entries[target.name].state == "failed"]
         self.total = len(targets)
         if not targets:
             return
         settings = replace(self._settings(), seconds=self.seconds)
         digest = f"{self.campaign.settings_digest} {settings.commit}"
-        if not self.scope.failed:
+        if not self.only_failed:
             # What killed workers is tried only where that is asked for.
             aside = [target.name for target in targets if entries[target.name].failure == "poison"]
             yield from (RunEvent(name, None) for name in aside)
@@ -226,12 +212,9 @@ class Run:
         done = self._find_done(targets, entries, digest)
         yield from (RunEvent(name, None) for name in done)
         jobs = self._jobs([target for target in targets if target.name not in done], entries)
-        crashes = Counter({name: entry.crashes for name, entry in entries.items() if entry.crashes})
         targets_by_name = self.campaign.targets
-        supervisor = Supervisor(
-            self.engine, settings, lambda name: targets_by_name[name].host, crashed=self._count_crash
-        )
-        yield from self._record_outcomes(supervisor.outcomes(jobs, Counter() if self.scope.failed else crashes), digest)
+        supervisor = Supervisor(self.engine, settings, lambda name: targets_by_name[name].host)
+        yield from self._record_outcomes(supervisor.outcomes(jobs), digest)
 
     def _settings(self) -> Settings:
         settings = current_settings(
@@ -274,10 +257,6 @@ class Run:
         return [
             Job(target.name, target.name in changed, entries[target.name].digest, self.is_dry_run) for target in targets
         ]
-
-    def _count_crash(self, target: str) -> None:
-        if not self.is_dry_run:
-            self.ledger.count_crash(target)
 
     def _record_outcomes(self, outcomes: Iterator[TargetOutcome], settings: str) -> Iterator[RunEvent]:
         """The outcomes, recorded some at a time before anybody hears of them."""

@@ -42,10 +42,9 @@ def outcomes(
     *,
     engine: Engine | None = None,
     host: str = "",
-    crashes: Counter[str] | None = None,
 ) -> dict[str, TargetOutcome]:
     supervisor = Supervisor(engine or Threads(), NO_SETTINGS, lambda name: host, pause=0.0, work=work)
-    results = list(supervisor.outcomes([Job(name) for name in names], crashes))
+    results = list(supervisor.outcomes([Job(name) for name in names]))
     assert len({result.target for result in results}) == len(results)
     return {result.target: result for result in results}
 

@@ -34,7 +34,7 @@ from krm_merge.fleet.discovery import split_upstream, targets_in, working_tree_o
 from krm_merge.fleet.job import NEED_ATTENTION, SECONDS_FOR_A_MERGE, STATES, TargetState
 from krm_merge.fleet.ledger import Ledger, LedgerEntry
 from krm_merge.fleet.overview import Message, messages_of
-from krm_merge.fleet.run import Run, RunEvent, Scope
+from krm_merge.fleet.run import Run, RunEvent
 from krm_merge.fleet.worker import Engine, Processes
 from krm_merge.forges.choice import Forges, ForgeSettings
 from krm_merge.forges.interface import Pace
@@ -293,11 +293,18 @@ def run(directory: Path, options: FleetRunOptions) -> None:
     """
     place = CampaignDirectory(directory)
     campaign = place.read()
-    scope = Scope(options.only, options.failed)
     workers = _engine(options.jobs, options.scheduler, is_insecure=options.insecure)
     with place.lock(), Ledger.open(place.ledger) as ledger, workers as chosen:
         this = Run(
-            place, campaign, ledger, chosen, scope, options.dry_run, options.timeout, allows_older=options.allow_older
+            place,
+            campaign,
+            ledger,
+            chosen,
+            options.only,
+            options.failed,
+            options.dry_run,
+            options.timeout,
+            options.allow_older,
         )
         with _progress() as progress:
             for event in this.events():
