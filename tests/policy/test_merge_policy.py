@@ -149,14 +149,6 @@ def test_a_choice_is_replayed_and_a_stale_one_is_reported(sides: Path) -> None:
     assert "resolutions[0]: matches no conflict" not in again
 
 
-def test_many_stale_choices_have_one_result(sides: Path) -> None:
-    stale = [RESOLUTION.format(f"{first}f" * 32, "local") for first in "abcd"]
-    (sides / "l" / "merge-policy.yaml").write_text(POLICY + "resolutions:\n" + "".join(stale))
-    output = run(sides, "merge", "o", "u", "l", "--in-place")
-    assert output.count("match no conflict") == 1
-    assert "4 resolutions, such as merge-policy.yaml resolutions[0], match no conflict" in output
-
-
 def test_choices_of_upstream_never_come_in(sides: Path) -> None:
     policy = (
         POLICY.replace("local   # ours", "upstream") + "resolutions:\n" + RESOLUTION.format(fingerprint(sides), "local")
@@ -286,12 +278,6 @@ def test_more_choices_than_the_limit_are_not_written(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("KRM_MERGE_MAX_RULES", "1")
     with pytest.raises(KrmMergeError, match=r"p\.yaml: rules: 2 "):
         edit_policy(None, "p.yaml", [], [{"kind": kind, "onConflict": "local"} for kind in "AB"])
-
-
-def test_two_policies_are_refused(sides: Path) -> None:
-    (sides / "l" / "merge-policy.yaml").write_text(POLICY)
-    (sides / "l" / "other.yaml").write_text(POLICY)
-    assert "other.yaml: a second MergePolicy" in run(sides, "merge", "o", "u", "l", code=3)
 
 
 @pytest.mark.parametrize("name", ["merge-policy.yaml", "policy.yml"])

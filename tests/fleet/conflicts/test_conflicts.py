@@ -168,32 +168,6 @@ def test_packages_in_policy_yaml_are_names_or_patterns(world: World) -> None:
     )
 
 
-def test_packages_are_refused_in_a_policy_of_a_package(world: World) -> None:
-    tree = world.working_tree(1, conflicts=1)
-    policy = (
-        "apiVersion: fn.kpt.dev/v1alpha1\nkind: MergePolicy\nmetadata:\n  name: own\nresolutions:\n"
-        f"- {{packages: [a], path: data.a, nature: value, fingerprint: '{64 * 'a'}', choice: local}}\n"
-    )
-    write(tree / "team-0/pkg-000", {"merge-policy.yaml": policy})
-    git(tree, "add", "--all")
-    git(tree, "commit", "--quiet", "--message=policy")
-    world.plan()
-    world.fleet("run", "campaign")
-    (target,) = world.status()["targets"]
-    assert "resolutions[0].packages is for the policy.yaml of a campaign" in target["message"]
-
-
-def test_conflicts_of_repositories_are_settled_in_the_terminal(world: World) -> None:
-    places = world.repositories(2, conflicts=1)
-    (world.place / "repositories.txt").write_text("".join(f"{place}\n" for place in places))
-    world.plan("--repositories", "repositories.txt")
-    assert world.fleet("run", "campaign").returncode == 1
-    done = world.fleet("resolve", "campaign", "--terminal", stdin="l\n")
-    assert done.stderr.splitlines()[-1].startswith("1 choice written to campaign/policy.yaml"), done.stderr
-    assert world.fleet("run", "campaign").returncode == 0
-    assert world.states() == {"clean": 2}
-
-
 @contextmanager
 def page_of(world: World) -> Iterator[Callable[..., Any]]:
     """Asks the server of `fleet resolve`, until it ends."""

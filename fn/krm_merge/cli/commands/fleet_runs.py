@@ -301,10 +301,10 @@ def run(directory: Path, options: FleetRunOptions) -> None:
             ledger,
             chosen,
             options.only,
-            options.failed,
-            options.dry_run,
-            options.timeout,
-            options.allow_older,
+            only_failed=options.failed,
+            is_dry_run=options.dry_run,
+            seconds=options.timeout,
+            allows_older=options.allow_older,
         )
         with _progress() as progress:
             for event in this.events():
