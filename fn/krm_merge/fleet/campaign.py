@@ -43,7 +43,7 @@ class CampaignTarget:
     @property
     def host(self) -> str:
         """The host that its repository is on, '' for this machine."""
-        return host_of(self.name) if self.is_repository and ":" in self.name else ""
+        return host_of(self.name) if self.is_repository else ""
 
 
 @dataclass(frozen=True, slots=True)

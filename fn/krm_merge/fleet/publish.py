@@ -190,9 +190,8 @@ class Publisher:
         checked = {target for target, wave in wave_of_targets(self.campaign).items() if wave in gated}
         return RequestChecks(self.forge_of, self.ledger, self.hosts, checked)
 
-    def _place(self, entry: LedgerEntry) -> tuple[LedgerEntry, str, str, str]:
-        address = self._address(entry.target)
-        return entry, _host_of(address), address, self._branch(entry.target)
+    def _place(self, entry: LedgerEntry) -> tuple[LedgerEntry, str, str]:
+        return entry, self._address(entry.target), self._branch(entry.target)
 
     def _is_in_question(self, entry: LedgerEntry) -> bool:
         """Whether a look may change what is to be published: what was merged stays merged."""
@@ -334,11 +333,6 @@ class Publisher:
         self.ledger.put_requests([row])
 
 
-def _host_of(address: str) -> str:
-    """The host of a repository, '' for one on this machine."""
-    return host_of(address) if ":" in address else ""
-
-
 def _open_request(entry: LedgerEntry) -> int:
     """The number of the open pull request of a target, 0 for none."""
     request = entry.request
@@ -372,7 +366,7 @@ class Withdrawal(Publisher):
         by_place = sorted((request for request in requests if request.state in states), key=_place)
         for (address, number), same in groupby(by_place, key=_place):
             members = list(same)
-            if self.hosts.is_paused(_host_of(address)):
+            if self.hosts.is_paused(host_of(address)):
                 continue
             try:
                 pull = self.forge_of(address).pull_request(address, number)
@@ -380,7 +374,7 @@ class Withdrawal(Publisher):
                     raise ForgeError(f"#{number} is not readable; correct the address, or give the token access")
                 rows = self._end(pull, members, comment, states)
             except (KrmMergeError, OSError) as error:
-                message = self.hosts.note_failure(_host_of(address), members[0].target, error)
+                message = self.hosts.note_failure(host_of(address), members[0].target, error)
                 for member in members if message else ():
                     self.ledger.put_problem(member.target, message)
                     yield Published(member.target, "problem", message=message)

@@ -19,6 +19,7 @@ from krm_merge.forges.interface import (
     ForgePullRequest,
     RefusedRequestError,
     UnavailableForgeError,
+    host_of,
 )
 from krm_merge.report import code, plain, shorten, yaml_text
 from krm_merge.safe_text import line, quantity
@@ -198,14 +199,15 @@ class RequestChecks:
     checked: Container[str] = ()
     seen: set[str] = field(default_factory=set)
 
-    def at(self, entries: Iterable[tuple[LedgerEntry, str, str, str]]) -> Iterator[Published]:
-        """Records the pull requests of targets, each with its host, the address that these are at, and its branch."""
-        places = group_by_key(((host, address, branch), entry) for entry, host, address, branch in entries)
-        for (host, address, branch), members in places.items():
-            forge = self.forge_of(address)
-            if self.hosts.is_paused(host) or not self.hosts.may_look(host, forge.requests_left()):
-                continue
+    def at(self, entries: Iterable[tuple[LedgerEntry, str, str]]) -> Iterator[Published]:
+        """Records the pull requests of targets, each with the address that these are at, and its branch."""
+        places = group_by_key(((address, branch), entry) for entry, address, branch in entries)
+        for (address, branch), members in places.items():
+            host = host_of(address)
             try:
+                forge = self.forge_of(address)
+                if self.hosts.is_paused(host) or not self.hosts.may_look(host, forge.requests_left()):
+                    continue
                 pulls = forge.pull_requests_from(address, branch)
                 for entry in members:
                     yield from self._record(entry, address, pulls)

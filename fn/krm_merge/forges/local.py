@@ -265,7 +265,7 @@ class LocalForge(Forge):
 
     def repositories(self, owner: str, topic: str = "") -> list[str]:
         """Raises ForgeError: nobody owns directories."""
-        raise ForgeError(f"{owner}: list bare repositories in a file, each on a line, for --repositories")
+        raise ForgeError(f"{owner}: list bare repositories in a file, one on each line, for --repositories")
 
     def changed_files(self, repository: str, number: int) -> list[str]:
         """The paths that an open pull request changes; of a renamed file both."""

@@ -82,6 +82,17 @@ def test_a_pull_request_carries_the_report(world: World) -> None:
     assert "### Settled conflicts" in pulls(place)[0]["body"]
 
 
+def test_a_host_that_nobody_named_stops_no_other(world: World) -> None:
+    (place,) = merge_repositories(world, 1)
+    world.fleet("publish", "campaign")
+    with (world.place / "campaign/targets.yaml").open("a") as targets:
+        targets.write("- repository: https://nowhere.test/acme/shop\n")
+    done = world.fleet("close", "campaign")
+    assert done.returncode == 1
+    assert "nowhere.test: its name does not show which forge it runs" in done.stderr
+    assert pulls(place)[0]["state"] == "closed"
+
+
 def test_the_next_wave_waits_for_the_one_before(world: World) -> None:
     places = merge_repositories(world, 5)
     place = world.place / "campaign/campaign.yaml"

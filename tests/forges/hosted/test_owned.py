@@ -34,5 +34,5 @@ class TestHosted:
 
 
 def test_a_directory_has_no_owner() -> None:
-    with pytest.raises(ForgeError, match="/srv: list bare repositories in a file, each on a line, for --repositories"):
+    with pytest.raises(ForgeError, match="/srv: list bare repositories in a file, one on each line"):
         LocalForge().repositories("/srv")
