@@ -31,12 +31,6 @@ def test_a_campaign_on_one_page(world: World) -> None:
     assert value["waves"][0]["name"] == "canary"
 
 
-def test_before_the_first_run_everything_is_pending(world: World) -> None:
-    world.working_tree(2)
-    world.plan()
-    assert world.states() == {"pending": 2}
-
-
 def test_what_cannot_be_read_does_not_stop_others(world: World) -> None:
     tree = world.working_tree(2)
     write(tree / "broken", {"Kptfile": "upstream: [\n"})
@@ -44,11 +38,3 @@ def test_what_cannot_be_read_does_not_stop_others(world: World) -> None:
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "2 packages")
     assert "left out: " in done.stderr
     assert "broken/Kptfile" in done.stderr
-
-
-def test_a_version_that_is_missing_is_named_at_once(world: World) -> None:
-    world.working_tree(1)
-    done = world.fleet("init", "campaign", "--upstream", f"{world.upstream}/shop", "--to", "v99", "--packages", "tree")
-    assert done.returncode == 3
-    assert "v99" in done.stderr
-    assert not (world.place / "campaign").exists()

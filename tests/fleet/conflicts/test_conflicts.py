@@ -113,14 +113,6 @@ def test_what_the_campaign_decides_is_merged_and_can_still_be_settled(world: Wor
     assert values(tree) == ["one", "two"]
 
 
-def test_nothing_chosen_is_nothing_written(world: World) -> None:
-    world.working_tree(1, conflicts=1)
-    world.plan()
-    world.fleet("run", "campaign")
-    assert world.fleet("resolve", "campaign", "--terminal", stdin="x\ns\n").returncode == 1
-    assert not (world.place / "campaign/policy.yaml").exists()
-
-
 def test_the_page_settles_a_group(world: World) -> None:
     tree = world.working_tree(5, conflicts=4)
     world.plan()

@@ -53,12 +53,6 @@ def test_every_package_is_as_update_would_have_it(world: World) -> None:
     assert snapshot(tree) == snapshot(world.place / "other")
 
 
-def test_the_exit_code_is_0_where_all_is_done(world: World) -> None:
-    world.working_tree(2)
-    world.plan()
-    assert world.fleet("run", "campaign").returncode == 0
-
-
 def test_a_dry_run_changes_nothing(world: World) -> None:
     tree = world.working_tree(3, conflicts=1)
     world.plan()

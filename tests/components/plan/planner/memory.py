@@ -223,9 +223,6 @@ class MemoryForge:
     def repositories(self, owner: str, topic: str = "") -> list[str]:
         return []
 
-    def git_token(self, repository: str) -> str:
-        return ""
-
     def changed_files(self, repository: str, number: int) -> list[str]:
         hosted = self.hosted[repository]
         pull = hosted.current(hosted.pulls[number])
