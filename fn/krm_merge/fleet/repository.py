@@ -19,11 +19,10 @@ from krm_merge.fleet.job import Job, TargetOutcome
 from krm_merge.fleet.merge import Merging, TargetPackage
 from krm_merge.forges.choice import ForgeSettings
 from krm_merge.forges.interface import Pace, host_of
-from krm_merge.git.program import NO_CREDENTIALS, Credentials, GitError, credentials_for, list_refs
+from krm_merge.git.program import HEADS, NO_CREDENTIALS, Credentials, GitError, credentials_for, list_refs
 from krm_merge.git.store import NewCommit, Remote, Store, TreeEntry
 from krm_merge.packages import MODES, Changes, PackageError, Tree, belongs, files_of, is_kptfile
 
-HEADS: Final = "refs/heads/"
 TRAILER: Final = "Fleet-Campaign"
 _MODES_IN_GIT: Final = {mode: name for name, mode in MODES.items()}
 

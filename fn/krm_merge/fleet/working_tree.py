@@ -17,9 +17,9 @@ from krm_merge.fleet.campaign import Campaign, CampaignTarget, checked_address
 from krm_merge.fleet.job import Settings
 from krm_merge.fleet.ledger import LedgerEntry
 from krm_merge.fleet.proposals import BranchUpdate
-from krm_merge.fleet.repository import HEADS, credentials_of, default_branch, head_of, new_commit
+from krm_merge.fleet.repository import credentials_of, default_branch, head_of, new_commit
 from krm_merge.fleet.worker import changed_files, digest_of
-from krm_merge.git.program import GitError, WorkingTree
+from krm_merge.git.program import HEADS, GitError, WorkingTree
 from krm_merge.git.store import NewCommit, Remote, Store
 from krm_merge.packages import CommittedFiles, Directory
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from time import time
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from urllib.parse import unquote
 
 from krm_merge.forges.interface import (
@@ -20,7 +20,7 @@ from krm_merge.forges.interface import (
     ForgePullRequest,
     same_repository,
 )
-from krm_merge.git.program import GitError
+from krm_merge.git.program import HEADS, GitError
 from krm_merge.git.store import MergeConflictError, Person, Stamp, Store
 from krm_merge.packages import File, PackageError, reason, write_file
 from krm_merge.posix import file_locks
@@ -60,9 +60,6 @@ def _records_in(data: bytes) -> list[Record]:
     except ValidationError as error:
         flaw = error.errors()[0]
         raise ValueError(": ".join([*filter(None, [".".join(map(str, flaw["loc"]))]), flaw["msg"]])) from None
-
-
-_HEADS: Final = "refs/heads/"
 
 
 @dataclass(slots=True)
@@ -177,9 +174,9 @@ class BareRepository:
 
     def branches(self) -> dict[str, str]:
         """The commits of all branches."""
-        lines = self.git("for-each-ref", "--format=%(objectname) %(refname)", _HEADS).splitlines()
+        lines = self.git("for-each-ref", "--format=%(objectname) %(refname)", HEADS).splitlines()
         rows = (line.partition(" ") for line in lines)
-        return {name.removeprefix(_HEADS): commit for commit, _, name in rows}
+        return {name.removeprefix(HEADS): commit for commit, _, name in rows}
 
     def commit_of(self, branch: str, branches: Mapping[str, str]) -> str:
         """The commit of a branch. Raises ForgeError if it is missing."""
@@ -189,7 +186,7 @@ class BareRepository:
 
     def move(self, branch: str, before: str, commit: str) -> None:
         """Compare-and-swap: moves a branch to `commit` if it is still at `before`. Raises ForgeError."""
-        self.git("update-ref", f"{_HEADS}{branch}", commit, before)
+        self.git("update-ref", f"{HEADS}{branch}", commit, before)
 
     def merge_base(self, target: str, source: str) -> str:
         """The newest common ancestor of two commits. Raises ForgeError."""
