@@ -34,7 +34,7 @@ class Cluster:
             metadata = self.place / "other" / f"krm_merge-{version}.dist-info" / "METADATA"
             metadata.parent.mkdir(parents=True)
             metadata.write_text(f"Metadata-Version: 2.1\nName: krm-merge\nVersion: {version}\n")
-            environment["PYTHONPATH"] = str(metadata.parents[1])
+            environment["PYTHONPATH"] = os.pathsep.join([str(metadata.parents[1]), environment.get("PYTHONPATH", "")])
         command = ["worker", self.address, "--host", _LOOPBACK, "--nthreads", "1", "--no-dashboard", "--no-nanny"]
         self.workers.append(_dask([*command, "--local-directory", str(self.place)], environment, self.place))
 
