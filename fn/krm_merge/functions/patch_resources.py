@@ -255,13 +255,13 @@ class Patcher:
 
     def _edit_part(self, item: Resource, node: MappingNode, part: Resource) -> ItemFate:
         before = to_value(node)
-        after = self._after(part, before)
+        after = self.patched(part, before)
         if after is None or after is before:
             return REMOVED if after is None else SAME
         Change(item.editor, self._shapes.of(part).keys_at).mapping(node, before, after)
         return CHANGED
 
-    def _after(self, item: Resource, before: Object) -> Object | None:
+    def patched(self, item: Resource, before: Object) -> Object | None:
         """The value after all patches that are for a resource; None if one removes it. Reports problems."""
         now, identity = before, TargetNames.of(before)
         copies = Copies(self._copied)

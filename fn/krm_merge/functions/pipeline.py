@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.functions import CONFIG_MAP
-from krm_merge.functions.edit_items import LOCAL_CONFIG, REMOVED, annotations_of
+from krm_merge.functions.edit_items import LOCAL_CONFIG, annotations_of
 from krm_merge.krm import KPTFILE, Resource, ResourceList, value_at
 from krm_merge.merge import (
+    CommentReader,
     Document,
     Member,
     definitions_in,
@@ -30,7 +31,6 @@ from krm_merge.merge import (
 from krm_merge.schema import references_in
 from krm_merge.text import (
     Child,
-    Entry,
     MappingNode,
     Node,
     Object,
@@ -40,7 +40,6 @@ from krm_merge.text import (
     read,
     resolved,
     same,
-    text_of,
     to_value,
     value_of,
     written,
@@ -208,7 +207,7 @@ class CatalogFunction:
 _CATALOG = ("apply-setters", "ensure-name-substring", "set-annotations", "set-image", "set-labels", "set-namespace")
 _UNNAMED = ("CustomResourceDefinition", "APIService", "Namespace", KPTFILE)
 _SETTER = re.compile(r"\$\{([^${}]*)\}")
-_SETTERS_OF_LINE = re.compile(r":?[ \t]+# kpt-set: (.*)")
+_SETTERS_OF_LINE = re.compile(r"# kpt-set: (.*)")
 # fmt: off
 _CLUSTER_WIDE = frozenset((
     "APIService", "CSIDriver", "CSINode", "CertificateSigningRequest", "ClusterRole", "ClusterRoleBinding",
@@ -228,7 +227,7 @@ def _may_have_namespace(value: Object) -> bool:
 def _setter_at(root: MappingNode, path: Iterable[str | int]) -> str:
     """The pattern with setters in the comment of a value, '' where there is none."""
     node: Node = root
-    end = 0
+    holder, last = node, None
     for step in path:
         child: Child | None = None
         if isinstance(node, MappingNode):
@@ -237,13 +236,10 @@ def _setter_at(root: MappingNode, path: Iterable[str | int]) -> str:
             child = node.items[step]
         if child is None:
             return ""
-        node = value_of(child)
-        # The comment of a list in lines of its own is behind its key.
-        is_below = isinstance(child, Entry) and isinstance(node, SequenceNode) and not node.flow
-        end = child.key.end if isinstance(child, Entry) and is_below else node.end
-        node = resolved(node)
-    comment = None if root.source is None else _SETTERS_OF_LINE.match(root.source.text, end)
-    return comment[1].strip() if comment else ""
+        holder, last, node = node, child, resolved(value_of(child))
+    line = None if last is None else CommentReader().of(holder, last).line
+    setters = _SETTERS_OF_LINE.match(line or "")
+    return setters[1].strip() if setters else ""
 
 
 def _written(value: Value, now: Value, gives: Callable[[ValuePath, Value, Value], bool], path: ValuePath = ()) -> Value:
@@ -299,10 +295,9 @@ def _selects(selector: Object, value: Object) -> bool:
     fields = {**value, **metadata} if isinstance(metadata, dict) else value
     for name, expected in selector.items():
         here = fields.get(name)
-        if isinstance(expected, dict):
-            if not isinstance(here, dict) or any(here.get(key) != text for key, text in expected.items()):
-                return False
-        elif expected and here != expected:
+        if isinstance(expected, dict) and isinstance(here, dict):
+            here = {key: text for key, text in here.items() if key in expected}
+        if expected and here != expected:
             return False
     return True
 
@@ -437,8 +432,6 @@ def _own_edit(config: Object, folder: str, documents: Sequence[Document]) -> Own
     }
     resource_list.items[:] = [item for items in sources.values() for item in items]
     jobs = read_jobs(resource_list)
-    # They are known by their files here.
-    jobs.sources.clear()
     if resource_list.results.errors:
         return None
     return partial(_edit, Patcher(jobs, partial(definitions_in, documents)), frozenset(sources))
@@ -448,16 +441,5 @@ def _edit(patcher: Patcher, sources: Container[str], subject: Subject, place: st
     if subject.kind == KPTFILE or place in sources:
         # Patches are no resources of the package.
         return subject
-    # As a document of its own: it may be part of another text.
-    item = Resource.from_tree(_document(subject.root), place)
-    item.change(to_value(item.root), subject.value)
-    item = Resource.from_tree(item.merged(), place)
-    if patcher.edit(item) == REMOVED:
-        return None
-    return Subject(item.value, item.merged())
-
-
-def _document(root: MappingNode) -> MappingNode:
-    document = read(text_of(root))
-    assert isinstance(document, MappingNode)
-    return document
+    value = patcher.patched(Resource.from_tree(subject.root, place), subject.value)
+    return None if value is None else Subject(value, subject.root)
