@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 from collections.abc import Iterator
@@ -10,9 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
-from checkout import ROOT
 from e2e.hosts import SECONDS, contents, read_results, run, write_package
 
 if TYPE_CHECKING:
@@ -169,20 +166,6 @@ def test_the_locale_of_the_host_does_not_matter(image: str) -> None:
         timeout=SECONDS,
     )
     assert "Grüße".encode() in done.stdout
-
-
-def test_doc_as_json(client: DockerClient, image: str) -> None:
-    doc = json.loads(inside(client, image, "krm-merge", "--doc"))
-    metadata = yaml.safe_load((ROOT / "integrations" / "metadata.yaml").read_text(encoding="utf-8"))
-    assert {"short", "long", "examples"} <= doc.keys()
-    assert {name: doc[name] for name in metadata} == metadata
-    assert doc["short"]
-
-
-def test_version(client: DockerClient, image: str) -> None:
-    from krm_merge import __version__
-
-    assert inside(client, image, "krm-merge", "--version") == f"krm-merge {__version__}\n"
 
 
 def test_runs_as_nobody(client: DockerClient, image_under_test: Image, image: str) -> None:

@@ -1,4 +1,4 @@
-"""Drawings of five and of thirty components, and of names that forms would take for their own words."""
+"""Drawings of five components, and of names that forms would take for their own words."""
 
 from __future__ import annotations
 
@@ -37,48 +37,6 @@ def five() -> Drawing:
             "bundle": ["#17 feature-1234 (draft, waits for op1#12)", "planned: hotfix"],
         },
         {"feature-1234": ["parent", "op1", "bundle"], "hotfix": ["bundle"]},
-    )
-
-
-def thirty() -> Drawing:
-    libraries = {
-        "lib-auth": ["parent-go"],
-        "lib-cache": ["parent-go"],
-        "lib-config": ["parent-ubi"],
-        "lib-events": ["parent-go"],
-        "lib-http": ["parent-ubi"],
-        "lib-logging": ["parent-ubi"],
-        "lib-metrics": ["parent-ubi"],
-        "lib-storage": ["parent-ubi"],
-    }
-    operands = {
-        "api": ["lib-metrics", "lib-storage"],
-        "billing": ["lib-cache", "lib-http", "lib-storage", "parent-ubi"],
-        "catalog": ["lib-cache", "lib-http"],
-        "dashboard": ["lib-config", "lib-metrics"],
-        "export": ["lib-storage", "parent-ubi"],
-        "feed": ["lib-events"],
-        "gateway": ["lib-config"],
-        "history": ["lib-events", "parent-ubi"],
-        "identity": ["lib-auth", "lib-http"],
-        "jobs": ["lib-config"],
-        "keystore": ["lib-http", "lib-metrics"],
-        "ledger": ["lib-logging", "parent-go"],
-        "mailer": ["lib-logging", "lib-storage"],
-        "notifier": ["lib-logging", "lib-storage", "parent-go"],
-        "orders": ["lib-logging"],
-    }
-    names = list(operands)
-    bundles = {f"bundle-{number + 1}": names[number * 5 : number * 5 + 5] for number in range(3)}
-    alone: dict[str, list[str]] = {"ci-tools": [], "docs": []}
-    return drawing_of(
-        {"parent-go": [], "parent-ubi": [], **libraries, **operands, **bundles, **alone},
-        {
-            "api": ["#17 feature-1234 (draft, waits for lib-storage#12)"],
-            "billing": ["#18 feature-1234 (draft, waits for lib-storage#12)"],
-            "bundle-1": ["#31 feature-1234 (draft, waits for api#17, billing#18)", "#9 hotfix"],
-        },
-        {"feature-1234": ["lib-storage", "api", "billing", "bundle-1"], "hotfix": ["bundle-1", "catalog"]},
     )
 
 

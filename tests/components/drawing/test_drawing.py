@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from checkout import ROOT
-from components.drawing.drawings import drawing_of, five, graph_of, odd, thirty
+from components.drawing.drawings import drawing_of, five, graph_of, odd
 from krm_merge.components.drawing import Drawing, clusters, dot, mermaid
 from krm_merge.components.graph import Graph
 from krm_merge.components.konflux.model import ComponentKey
@@ -15,7 +15,7 @@ FORMS: Mapping[str, Callable[[Drawing], str]] = {"mmd": mermaid, "dot": dot}
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("name", "drawing"), [("5", five()), ("30", thirty()), ("odd", odd())], ids=["5", "30", "odd"])
+@pytest.mark.parametrize(("name", "drawing"), [("5", five()), ("odd", odd())], ids=["5", "odd"])
 def test_golden(name: str, drawing: Drawing, form: str) -> None:
     """C6: roles, groups and planned pull requests; names are escaped, and none is taken for another one."""
     assert FORMS[form](drawing) == (GOLDENS / f"{name}.{form}").read_text(encoding="utf-8")

@@ -161,25 +161,16 @@ class TestUpdate:
 
 
 class TestWhatUpstreamHolds:
-    def test_a_kptfile_that_does_not_parse_leaves_locals(
-        self, changing: Callable[[Files, Files], Path], krm_merge: Callable[..., Run]
-    ) -> None:
-        package = changing(V1, {**V2, "Kptfile": "kind: [Kptfile\n"})
-        done = krm_merge("update", f"{package}@v2")
-        assert done.returncode == 0, done.stderr
-        assert "Kptfile: upstream does not parse" in done.stderr
-        assert "kind: Kptfile" in (package / "Kptfile").read_text()
-        assert "blue" in (package / "a.yaml").read_text()
-
-    def test_the_kptfile_of_a_package_inside_that_does_not_parse_is_merged_as_text(
-        self, changing: Callable[[Files, Files], Path], krm_merge: Callable[..., Run]
+    @pytest.mark.parametrize(("path", "is_text"), [("Kptfile", False), ("sub/Kptfile", True)])
+    def test_a_kptfile_that_does_not_parse_is_that_of_local_or_merged_as_text(
+        self, changing: Callable[[Files, Files], Path], krm_merge: Callable[..., Run], path: str, is_text: bool
     ) -> None:
         broken = "kind: [Kptfile\n"
-        package = changing({**V1, "sub/Kptfile": OWN_KPTFILE}, {**V2, "sub/Kptfile": broken})
+        package = changing({**V1, path: OWN_KPTFILE}, {**V2, path: broken})
         done = krm_merge("update", f"{package}@v2")
         assert done.returncode == 0, done.stderr
-        assert "sub/Kptfile: upstream does not parse" in done.stderr
-        assert (package / "sub/Kptfile").read_text() == broken
+        assert f"{path}: upstream does not parse" in done.stderr
+        assert ((package / path).read_text() == broken) == is_text
         assert "blue" in (package / "a.yaml").read_text()
 
     @pytest.mark.parametrize(
