@@ -334,17 +334,6 @@ def put(*path: str | int, to: Value) -> Any:
     return edit
 
 
-def drop(*path: str | int) -> Any:
-    """An edit that removes one value."""
-
-    def edit(value: Any) -> None:
-        for step in path[:-1]:
-            value = value[step]
-        del value[path[-1]]
-
-    return edit
-
-
 MERGED = """\
 base: &base # shared
   image: nginx
@@ -356,25 +345,6 @@ two:
   <<: *base # as it is
   name: two
 """
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [
-        put("one", "image", to="httpd"),
-        put("one", "env", "A", to=2),
-        put("one", "env", "B", to=2),
-        drop("one", "image"),
-        drop("one", "env"),
-        put("one", to={"name": "one"}),
-    ],
-)
-def test_a_merge_key_is_written_out_where_it_changes_and_nowhere_else(edit: Any) -> None:
-    out = change(MERGED, edit)
-    head, tail = MERGED[: MERGED.index("one:")], MERGED[MERGED.index("two:") :]
-    assert out.startswith(head)
-    assert out.endswith(tail)
-    assert "  name: one # first\n" in out
 
 
 @pytest.mark.parametrize("value", [{"x": 2, "<<": 3}, {"x": 1, "<<": 4}, {"x": 1}, {"<<": 3}, {"<<": 3, "y": 0}])
