@@ -45,6 +45,7 @@ class Threads:
     """An engine in this process: its workers have the environment of the test."""
 
     workers: int
+    batch: int = 1
 
     def executor(self, settings: Settings) -> Executor:
         prepare(settings)

@@ -22,7 +22,7 @@ from krm_merge.fleet.job import SECONDS_FOR_A_MERGE, Job, Settings, TargetOutcom
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, LedgerUpstream, is_merged, now
 from krm_merge.fleet.merge import choices_digest
 from krm_merge.fleet.repository import head_of
-from krm_merge.fleet.worker import Engine, digest_of, run_target
+from krm_merge.fleet.worker import Engine, digest_of, run_each, run_target
 from krm_merge.git.program import GitError
 from krm_merge.packages import (
     Directory,
@@ -94,7 +94,7 @@ class Supervisor:
 
     def _try_each(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, TargetOutcome]]:
         waiting = deque(jobs)
-        running: dict[Future[TargetOutcome], Job] = {}
+        running: dict[Future[list[TargetOutcome]], list[Job]] = {}
         pool = self.engine.executor(self.settings)
         try:
             while waiting or running or self._suspects:
@@ -110,39 +110,46 @@ class Supervisor:
                     # The others of this pool have ended, too: well, or with it.
                     for future in [future for future in running if future.done() and future.exception() is None]:
                         yield from self._end(running.pop(future), future)
-                    yield from self._blame([*running.values()])
+                    yield from self._blame([job for jobs in running.values() for job in jobs])
                     running.clear()
                     pool = self.engine.executor(self.settings)
         finally:
             self.engine.end(pool)
 
     def _submit(
-        self, pool: Executor, waiting: deque[Job], running: dict[Future[TargetOutcome], Job]
+        self, pool: Executor, waiting: deque[Job], running: dict[Future[list[TargetOutcome]], list[Job]]
     ) -> Iterator[tuple[Job, TargetOutcome]]:
         """Has the workers run what comes next. What it gives are jobs whose host does not answer for others."""
         if self._suspects:
             # One by one: the next break has one cause.
             if not running:
                 job = self._suspects.popleft()
-                running[pool.submit(self.work, job)] = job
+                running[pool.submit(run_each, self.work, [job])] = [job]
             return
-        while waiting and len(running) < self.engine.workers * _IN_FLIGHT_FOR_EACH_WORKER:
-            job = waiting.popleft()
-            host = self.host_of(job.target)
-            if host and self._failures[host] >= _FAILURES_OF_A_HOST:
-                yield job, TargetOutcome(job.target, "failed", f"{host} does not answer", "transient")
-            else:
-                running[pool.submit(self.work, job)] = job
+        most = self.engine.workers * _IN_FLIGHT_FOR_EACH_WORKER
+        while waiting and len(running) < most:
+            # The last jobs are divided among all workers.
+            size = max(1, min(self.engine.batch, len(waiting) // most))
+            batch: list[Job] = []
+            while waiting and len(batch) < size:
+                job = waiting.popleft()
+                host = self.host_of(job.target)
+                if host and self._failures[host] >= _FAILURES_OF_A_HOST:
+                    yield job, TargetOutcome(job.target, "failed", f"{host} does not answer", "transient")
+                else:
+                    batch.append(job)
+            if batch:
+                running[pool.submit(run_each, self.work, batch)] = batch
 
-    def _end(self, job: Job, future: Future[TargetOutcome]) -> Iterator[tuple[Job, TargetOutcome]]:
+    def _end(self, jobs: list[Job], future: Future[list[TargetOutcome]]) -> Iterator[tuple[Job, TargetOutcome]]:
         error = future.exception()
         if isinstance(error, KrmMergeError):
             raise error
         if error is not None:
             # Not the target's: the engine could not run it.
-            yield from self._blame([job], str(error))
-        else:
-            yield job, future.result()
+            yield from self._blame(jobs, str(error))
+            return
+        yield from zip(jobs, future.result(), strict=True)
 
     def _blame(self, jobs: list[Job], why: str = "") -> Iterator[tuple[Job, TargetOutcome]]:
         """Jobs that were in flight when a worker ended; one that was alone did it."""

@@ -6,9 +6,9 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterable
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -27,6 +27,7 @@ class Threads:
     """Jobs in this process, so that a test sees what they do."""
 
     workers: int = 2
+    batch: int = 1
 
     def executor(self, settings: Settings) -> Executor:
         return ThreadPoolExecutor(self.workers)
@@ -78,10 +79,49 @@ def test_a_host_that_never_answers_is_left_in_peace() -> None:
     assert Counter(result.failure for result in results.values()) == {"transient": 200}
 
 
+def test_jobs_come_in_batches_and_the_last_ones_to_all_workers() -> None:
+    """A batch is a task of its engine; a host that does not answer holds up no other job of its batch."""
+    sizes: list[int] = []
+
+    @dataclass
+    class Batches(Threads):
+        batch: int = 10
+
+        def executor(self, settings: Settings) -> Executor:
+            pool = super().executor(settings)
+            submit = pool.submit
+
+            def count(call: Callable[..., Any], work: object, jobs: list[Job]) -> Future[Any]:
+                sizes.append(len(jobs))
+                return submit(call, work, jobs)
+
+            pool.submit = count  # type: ignore[method-assign, assignment]
+            return pool
+
+    tries: Counter[str] = Counter()
+
+    def work(job: Job) -> TargetOutcome:
+        tries[job.target] += 1
+        is_late = job.target == "t3" and tries["t3"] < 3
+        return (
+            TargetOutcome(job.target, "failed", "no answer", "transient")
+            if is_late
+            else TargetOutcome(job.target, "clean")
+        )
+
+    names = [f"t{number}" for number in range(200)]
+    results = outcomes(work, names, engine=Batches())
+    assert {result.state for result in results.values()} == {"clean"}
+    assert tries.pop("t3") == 3
+    assert set(tries.values()) == {1}
+    assert max(sizes) == 10
+    assert 20 < len(sizes) < 60
+
+
 def test_a_worker_of_another_version_ends_the_run_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "_refusals", ["tcp://w has krm-merge 9.9.9"])
     with pytest.raises(KrmMergeError, match=r"^tcp://w has krm-merge 9\.9\.9$"):
-        outcomes(worker.run_target, ["a"])
+        outcomes(lambda job: TargetOutcome(job.target, "clean"), ["a"])
 
 
 def kills_its_worker(job: Job) -> TargetOutcome:
