@@ -68,15 +68,6 @@ class Subject:
         """Its name, '' where it has none."""
         return str(value_at(self.value, ("metadata", "name")) or "")
 
-    def given(self, other: Object, gives: Gives) -> Subject:
-        """The resource with what a function gives of another value of it."""
-        value = _written(self.value, other, partial(gives, self))
-        assert isinstance(value, dict)
-        return Subject(value, self.root)
-
-
-Gives: TypeAlias = Callable[[Subject, ValuePath, Value, Value], bool]
-
 
 @dataclass(frozen=True, slots=True)
 class CatalogFunction:
@@ -84,6 +75,18 @@ class CatalogFunction:
 
     name: str
     settings: Object
+
+    def written(self, subject: Subject, local: Member | None) -> Object:
+        """The value of a resource with what it writes of local's; without local, with the name that it gives."""
+        value = _written(subject.value, {"metadata": self.names(subject)}, partial(self.gives, subject))
+        assert isinstance(value, dict)
+        if local is not None:
+            named = Subject(value, subject.root)
+            value = _written(
+                value, local.value, lambda path, *values: path not in _NAMES and self.gives(named, path, *values)
+            )
+            assert isinstance(value, dict)
+        return value
 
     def gives(self, subject: Subject, path: ValuePath, before: Value, now: Value) -> bool:
         """Whether it writes the last value over the one before it, None for none, at a path of a resource."""
@@ -205,6 +208,7 @@ class CatalogFunction:
 
 
 _CATALOG = ("apply-setters", "ensure-name-substring", "set-annotations", "set-image", "set-labels", "set-namespace")
+_NAMES = (("metadata", "name"), ("metadata", "namespace"))
 _UNNAMED = ("CustomResourceDefinition", "APIService", "Namespace", KPTFILE)
 _SETTER = re.compile(r"\$\{([^${}]*)\}")
 _SETTERS_OF_LINE = re.compile(r"# kpt-set: (.*)")
@@ -265,13 +269,8 @@ def _written(value: Value, now: Value, gives: Callable[[ValuePath, Value, Value]
     return items
 
 
-def _gives_no_name(gives: Gives, subject: Subject, path: ValuePath, before: Value, now: Value) -> bool:
-    """The same for all but the names, which are known without local."""
-    return path not in (("metadata", "name"), ("metadata", "namespace")) and gives(subject, path, before, now)
-
-
-OwnEdit: TypeAlias = Callable[[Subject, str], "Subject | None"]
-"""Makes what PatchResources makes of a resource in a file, None where it removes it."""
+OwnEdit: TypeAlias = Callable[[Subject, str], Object]
+"""The value that PatchResources makes of a resource in a file, empty where it removes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,22 +329,19 @@ class DeclaredPipeline:
             function = declared.function
             if not declared.is_for(subject.value):
                 continue
-            if not isinstance(function, CatalogFunction):
-                edited = function(subject, member.place)
-                if edited is None:
-                    yield declared.label, {}
-                    return
-            else:
+            if isinstance(function, CatalogFunction):
                 if function.name == "apply-setters":
                     # Several may write parts of one value.
                     setters |= function.settings
                     function = CatalogFunction(function.name, setters)
-                edited = subject.given({"metadata": function.names(subject)}, function.gives)
-                if local is not None:
-                    edited = edited.given(local.value, partial(_gives_no_name, function.gives))
-            if not same(subject.value, edited.value):
-                subject = edited
-                yield declared.label, subject.value
+                value = function.written(subject, local)
+            else:
+                value = function(subject, member.place)
+            if not same(subject.value, value):
+                yield declared.label, value
+                if not value:
+                    return
+                subject = Subject(value, member.root)
 
     def _around(self, place: str) -> Iterator[DeclaredFunction]:
         """The functions for a file; kpt renders a package before the one around it."""
@@ -437,9 +433,8 @@ def _own_edit(config: Object, folder: str, documents: Sequence[Document]) -> Own
     return partial(_edit, Patcher(jobs, partial(definitions_in, documents)), frozenset(sources))
 
 
-def _edit(patcher: Patcher, sources: Container[str], subject: Subject, place: str) -> Subject | None:
+def _edit(patcher: Patcher, sources: Container[str], subject: Subject, place: str) -> Object:
     if subject.kind == KPTFILE or place in sources:
         # Patches are no resources of the package.
-        return subject
-    value = patcher.patched(Resource.from_tree(subject.root, place), subject.value)
-    return None if value is None else Subject(value, subject.root)
+        return subject.value
+    return patcher.patched(Resource.from_tree(subject.root, place), subject.value) or {}

@@ -173,7 +173,6 @@ class GitRepositories:
         self._report = report
         self._versions: dict[tuple[str, str, str], Version] = {}
         self._trees: dict[tuple[str, str, str], Tree] = {}
-        self._blobs: dict[str, bytes] = {}
         self._tags: dict[str, list[str]] = {}
         self._stores: dict[tuple[int, int], Store] = {}
 
@@ -312,11 +311,10 @@ class GitRepositories:
             if leads_out(file.path, is_link=file.mode == LINK):
                 raise PackageError(f"{repository} has the file {file.path!r} at {commit}, which no package may have")
         self._refuse_large(store, f"{repository} at {commit}", files)
-        # Two versions of a package have most files in common.
-        self._blobs |= store.contents(file for file in files if file.name not in self._blobs)
-        if any(file.name not in self._blobs for file in files):
+        tree = files_of(store, files)
+        if len(tree) < len(files):
             raise PackageError(f"{store.directory} lacks an object of {repository}; remove that directory")
-        return {file.path: File(self._blobs[file.name], MODES[file.mode]) for file in files}
+        return tree
 
     def _refuse_large(self, store: Store, about: str, files: list[TreeEntry]) -> None:
         """Raises PackageError before more bytes are read than a package may have (A13)."""

@@ -23,7 +23,6 @@ from krm_merge.text import (
     split_documents,
     text_of,
     to_value,
-    without_separator,
     written,
 )
 
@@ -91,8 +90,11 @@ def _resources_in(path: str, data: bytes) -> tuple[list[FoundResource], list[str
             resources += list(_resources_of(path, index, line, document))
         except UnicodeDecodeError:
             unreadable = unreadable or "not UTF-8; save the file as UTF-8"
-        except TextError:
-            unreadable = unreadable or _syntax_error(document, line)
+        except TextError as error:
+            first = line - document.startswith(b"---")
+            unreadable = unreadable or str(
+                TextError(error.problem, error.line and first + error.line - 1, error.column)
+            )
         except PackageError as error:
             foreign.append(f"{path}:{line}: {error}")
     return resources, foreign, unreadable
@@ -111,15 +113,6 @@ def _documents(name: str, data: bytes) -> Iterator[tuple[int, int, bytes]]:
         if not is_empty(text):
             yield index, line + text.startswith(b"---"), text
         line += text.count(b"\n")
-
-
-def _syntax_error(document: bytes, line: int) -> str:
-    """The problem of a document that is no YAML, with the lines of its file."""
-    try:
-        read("\n" * (line - 1) + without_separator(document).decode())
-    except TextError as error:
-        return str(error)
-    return "not valid YAML"
 
 
 def _resources_of(path: str, index: int, line: int, document: bytes) -> Iterator[FoundResource]:
