@@ -82,7 +82,7 @@ class HostedWorld(World):
         target = place.branches()["main"]
         pull.merged = merge_commit(place.store, how, self.pull(name, number), target, pull.head)
         pull.state = "closed"
-        place.move("main", target, pull.merged)
+        place.store.text("update-ref", "refs/heads/main", pull.merged, target)
         return pull.merged
 
     def pulls(self, name: str) -> list[ForgePullRequest]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Record:
     """A pull request with the further data of a forge.
 
@@ -39,6 +39,10 @@ class Record:
     pull: ForgePullRequest
     base: str
     comments: tuple[str, ...] = ()
+
+    def change(self, **fields: Any) -> None:
+        """Changes fields of the pull request."""
+        self.pull = replace(self.pull, **fields)
 
 
 @cache
@@ -62,22 +66,24 @@ def _records_in(data: bytes) -> list[Record]:
         raise ValueError(": ".join([*filter(None, [".".join(map(str, flaw["loc"]))]), flaw["msg"]])) from None
 
 
-@dataclass(slots=True)
-class RecordChange:
-    """A record that is being changed."""
-
-    record: Record
-
-    def pull(self, **fields: Any) -> None:
-        """Changes fields of the pull request."""
-        self.record = replace(self.record, pull=replace(self.record.pull, **fields))
-
-
 @dataclass(frozen=True, slots=True)
 class BareRepository:
     """A bare repository and the file of its pull requests."""
 
     directory: Path
+
+    @classmethod
+    @contextmanager
+    def open(cls, url: str) -> Iterator[BareRepository]:
+        """The repository at a path or a file:// URL. Raises ForgeError if there is none, and for all errors of git."""
+        place = cls.at(url)
+        try:
+            yield place
+        except MergeConflictError as conflict:
+            paths = ", ".join(conflict.paths)
+            raise place.error(f"the merge conflicts in {paths}; rebase the branch on its target") from None
+        except GitError as error:
+            raise place.error(f"git: {error}") from None
 
     @classmethod
     def at(cls, url: str) -> BareRepository:
@@ -106,17 +112,6 @@ class BareRepository:
         """An error that names this repository."""
         return ForgeError(f"{self.directory}: {text}")
 
-    @contextmanager
-    def git_errors(self) -> Iterator[Store]:
-        """Its objects and branches; errors of git raise ForgeError."""
-        try:
-            yield self.store
-        except MergeConflictError as conflict:
-            paths = ", ".join(conflict.paths)
-            raise self.error(f"the merge conflicts in {paths}; rebase the branch on its target") from None
-        except GitError as error:
-            raise self.error(f"git: {error}") from None
-
     # ---- pull requests -----------------------------------------------------------------------------------------
 
     @contextmanager
@@ -134,13 +129,14 @@ class BareRepository:
             os.close(handle)
 
     @contextmanager
-    def changing(self, number: int) -> Iterator[RecordChange]:
+    def changing(self, number: int) -> Iterator[Record]:
         """A pull request to change, which is written if the block ends without an error."""
         with self.lock():
             records = self.read()
-            change = RecordChange(self.current(self.find(records, number), self.branches()))
-            yield change
-            self.write([change.record if record.pull.number == number else record for record in records])
+            record = self.find(records, number)
+            self.refresh(record, self.branches())
+            yield record
+            self.write(records)
 
     def find(self, records: Sequence[Record], number: int) -> Record:
         """The record with this number. Raises ForgeError if there is none."""
@@ -174,7 +170,7 @@ class BareRepository:
 
     def branches(self) -> dict[str, str]:
         """The commits of all branches."""
-        lines = self.git("for-each-ref", "--format=%(objectname) %(refname)", HEADS).splitlines()
+        lines = self.store.text("for-each-ref", "--format=%(objectname) %(refname)", HEADS).splitlines()
         rows = (line.partition(" ") for line in lines)
         return {name.removeprefix(HEADS): commit for commit, _, name in rows}
 
@@ -184,51 +180,35 @@ class BareRepository:
             raise self.error(f"there is no branch {branch}; push it first")
         return branches[branch]
 
-    def move(self, branch: str, before: str, commit: str) -> None:
-        """Compare-and-swap: moves a branch to `commit` if it is still at `before`. Raises ForgeError."""
-        self.git("update-ref", f"{HEADS}{branch}", commit, before)
-
     def merge_base(self, target: str, source: str) -> str:
-        """The newest common ancestor of two commits. Raises ForgeError."""
-        with self.git_errors() as store:
-            if base := store.merge_base(target, source):
-                return base
-        raise self.error(f"{target[:12]} and {source[:12]} have no history in common; branch off the target")
+        """The newest common ancestor of two commits. Raises ForgeError and GitError."""
+        base = self.store.merge_base(target, source)
+        if not base:
+            raise self.error(f"{target[:12]} and {source[:12]} have no history in common; branch off the target")
+        return base
 
-    def current(self, record: Record, branches: Mapping[str, str]) -> Record:
-        """The record with the current head of its branch; merged, if git merged that head into the target branch."""
-        pull = record.pull
-        if pull.state != "open":
-            return record
-        head, target = branches.get(pull.source_branch, pull.head), branches.get(pull.target_branch, "")
-        now = replace(record, pull=replace(pull, head=head))
+    def refresh(self, record: Record, branches: Mapping[str, str]) -> None:
+        """Gives a record the current head of its branch; it is merged if git merged that head into the target branch.
+
+        Raises GitError.
+        """
+        if record.pull.state != "open":
+            return
+        record.change(head=branches.get(record.pull.source_branch, record.pull.head))
+        head, target = record.pull.head, branches.get(record.pull.target_branch, "")
         store = self.store
         if not target or not store.is_ancestor(head, target) or store.is_ancestor(head, record.base):
-            return now
-        since = self.git("rev-list", "--first-parent", "--ancestry-path", "--parents", f"{head}..{target}").splitlines()
+            return
+        ancestry = ("--first-parent", "--ancestry-path", "--parents", f"{head}..{target}")
+        since = store.text("rev-list", *ancestry).splitlines()
         merge, parent = since[-1].split()[:2] if since else (head, head)
         # The branch has own commits; otherwise the target merely moved past it.
-        merge_commit = head if parent == head else merge
-        return self.as_merged(now, merge_commit)
+        self.mark_merged(record, head if parent == head else merge)
 
-    def as_merged(self, record: Record, commit: str) -> Record:
-        """The record as merged by this commit, at the time of the commit."""
-        with self.git_errors() as store:
-            at = datetime.fromtimestamp(store.committed_at(commit), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        return replace(
-            record, pull=replace(record.pull, state="merged", draft=False, merge_commit=commit, merged_at=at)
-        )
-
-    def changes_of(self, record: Record, branches: Mapping[str, str]) -> tuple[str, ...]:
-        """The changes of the pull request since its merge base."""
-        base = self.merge_base(self.commit_of(record.pull.target_branch, branches), record.pull.head)
-        with self.git_errors() as store:
-            return tuple(sorted(store.changed_paths(base, record.pull.head)))
-
-    def git(self, *arguments: str) -> str:
-        """The output of git. Raises ForgeError."""
-        with self.git_errors() as store:
-            return store.text(*arguments)
+    def mark_merged(self, record: Record, commit: str) -> None:
+        """Makes a record merged by this commit, at the time of the commit. Raises GitError."""
+        at = datetime.fromtimestamp(self.store.committed_at(commit), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        record.change(state="merged", draft=False, merge_commit=commit, merged_at=at)
 
 
 How: TypeAlias = Literal["merge", "squash"]
@@ -256,9 +236,11 @@ class LocalForge(Forge):
 
         The head of an open one is the present head of its branch; where git merged that into the target, it is merged.
         """
-        place = BareRepository.at(repository)
-        branches = place.branches()
-        return [place.current(record, branches).pull for record in place.read()]
+        with BareRepository.open(repository) as place:
+            branches, records = place.branches(), place.read()
+            for record in records:
+                place.refresh(record, branches)
+        return [record.pull for record in records]
 
     def repositories(self, owner: str, topic: str = "") -> list[str]:
         """Raises ForgeError: nobody owns directories."""
@@ -266,20 +248,22 @@ class LocalForge(Forge):
 
     def changed_files(self, repository: str, number: int) -> list[str]:
         """The paths that an open pull request changes; of a renamed file both."""
-        place = BareRepository.at(repository)
-        branches = place.branches()
-        record = place.current(place.find(place.read(), number), branches)
-        return list(place.changes_of(record, branches))
+        with BareRepository.open(repository) as place:
+            branches, record = place.branches(), place.find(place.read(), number)
+            place.refresh(record, branches)
+            target = place.commit_of(record.pull.target_branch, branches)
+            base = place.merge_base(target, record.pull.head)
+            return sorted(place.store.changed_paths(base, record.pull.head))
 
     def create(
         self, repository: str, source_branch: str, target_branch: str, title: str, body: str, *, draft: bool
     ) -> ForgePullRequest:
         """Opens a pull request, or returns the open one for the two branches unchanged."""
-        place = BareRepository.at(repository)
-        with place.lock():
+        with BareRepository.open(repository) as place, place.lock():
             records, branches = place.read(), place.branches()
             for record in records:
-                pull = place.current(record, branches).pull
+                place.refresh(record, branches)
+                pull = record.pull
                 if (pull.source_branch, pull.target_branch, pull.state) == (source_branch, target_branch, "open"):
                     return pull
             source, target = place.commit_of(source_branch, branches), place.commit_of(target_branch, branches)
@@ -301,38 +285,35 @@ class LocalForge(Forge):
 
     def edit(self, repository: str, number: int, title: str, body: str) -> None:
         """Changes the title and the body of a pull request."""
-        with BareRepository.at(repository).changing(number) as change:
-            change.pull(title=title, body=body)
+        with BareRepository.open(repository) as place, place.changing(number) as record:
+            record.change(title=title, body=body)
 
     def set_draft(self, repository: str, number: int, *, draft: bool) -> None:
         """Marks an open pull request as a draft or as ready."""
-        place = BareRepository.at(repository)
-        with place.changing(number) as change:
-            pull = change.record.pull
+        with BareRepository.open(repository) as place, place.changing(number) as record:
+            pull = record.pull
             if pull.draft != draft and pull.state != "open":
                 raise place.error(f"pull request #{number} is {pull.state} and cannot become a draft or leave that")
-            change.pull(draft=draft)
+            record.change(draft=draft)
 
     def close(self, repository: str, number: int) -> None:
         """Closes a pull request without merging it; a closed or merged one is kept as it is."""
-        with BareRepository.at(repository).changing(number) as change:
-            if change.record.pull.state == "open":
-                change.pull(state="closed")
+        with BareRepository.open(repository) as place, place.changing(number) as record:
+            if record.pull.state == "open":
+                record.change(state="closed")
 
     def comment(self, repository: str, number: int, text: str) -> None:
         """Adds a comment."""
-        with BareRepository.at(repository).changing(number) as change:
-            change.record = replace(change.record, comments=(*change.record.comments, text))
+        with BareRepository.open(repository) as place, place.changing(number) as record:
+            record.comments = (*record.comments, text)
 
     def merge(self, repository: str, number: int, *, how: How = "merge", force: bool = False) -> str:
         """Merges a pull request into its target branch, and returns the new commit.
 
         A draft is merged only with `force`. Raises ForgeError where it conflicts; then nothing has changed.
         """
-        place = BareRepository.at(repository)
-        with place.changing(number) as change:
+        with BareRepository.open(repository) as place, place.changing(number) as record:
             branches = place.branches()
-            record = change.record
             pull = record.pull
             if pull.state != "open":
                 raise place.error(f"pull request #{number} is {pull.state} already")
@@ -342,8 +323,8 @@ class LocalForge(Forge):
             target = place.commit_of(pull.target_branch, branches)
             if place.merge_base(target, source) == source:
                 raise place.error(f"pull request #{number} has no commits that {pull.target_branch} lacks")
-            with place.git_errors() as store:
-                commit = merge_commit(store, how, pull, target, source)
-            place.move(pull.target_branch, target, commit)
-            change.record = place.as_merged(record, commit)
+            commit = merge_commit(place.store, how, pull, target, source)
+            # Compare and swap: a branch that somebody pushed to meanwhile stays.
+            place.store.text("update-ref", f"{HEADS}{pull.target_branch}", commit, target)
+            place.mark_merged(record, commit)
             return commit
