@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from posixpath import normpath
@@ -122,12 +122,19 @@ class Publishing:
 class PackageChoice:
     """A choice on a conflict for some packages, by name or pattern."""
 
-    packages: tuple[str, ...]
+    names: frozenset[str]
+    patterns: tuple[str, ...]
     resolution: Resolution
+
+    @classmethod
+    def of(cls, packages: Iterable[str], resolution: Resolution) -> PackageChoice:
+        """Takes names and patterns as they are written."""
+        names = frozenset(packages)
+        return cls(names, tuple(name for name in sorted(names) if any(sign in name for sign in "*?[")), resolution)
 
     def is_for(self, package: str) -> bool:
         """Whether it is for a package of this name."""
-        return package in self.packages or any(fnmatchcase(package, pattern) for pattern in self.packages)
+        return package in self.names or any(fnmatchcase(package, pattern) for pattern in self.patterns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,7 +200,7 @@ class MergeTargets(DocumentModel):
     targets: list[TargetModel] = Field(description="The targets, each with its directory or repository.")
 
 
-_NOT_COMMITTED = "/cache/\n/ledger.db*\n/lock\n/tmp/\n"
+_NOT_COMMITTED = "/cache/\n/ledger.db*\n/lock\n/reports/\n/tmp/\n"
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -214,8 +214,13 @@ class CampaignDirectory:
         # Workers may have another working directory.
         self._place = path.resolve()
         self.ledger = self._place / "ledger.db"
+        self._reports = self._place / "reports"
         self.cache = self._place / "cache"
         self.temporary = self._place / "tmp"
+
+    def report_of(self, target: CampaignTarget) -> Path:
+        """The text of the pull request of a target."""
+        return self._reports / f"{target.id}.md"
 
     # ---- what users edit -----------------------------------------------------------------------------------------
 
@@ -277,9 +282,7 @@ class CampaignDirectory:
         pairs = list(zip(everything.resolutions.all, model.resolutions, strict=True))
         for_all = Resolutions(resolution for resolution, choice in pairs if choice.packages is None)
         exceptions = (
-            PackageChoice(tuple(choice.packages), resolution)
-            for resolution, choice in pairs
-            if choice.packages is not None
+            PackageChoice.of(choice.packages, resolution) for resolution, choice in pairs if choice.packages is not None
         )
         return replace(everything, resolutions=for_all), tuple(exceptions)
 
@@ -317,7 +320,7 @@ class CampaignDirectory:
                 handle.flush()
                 # What a killed run left is removed.
                 shutil.rmtree(self.temporary, ignore_errors=True)
-                for folder in (self.temporary, self.cache):
+                for folder in (self.temporary, self._reports, self.cache):
                     folder.mkdir(exist_ok=True)
             except OSError as error:
                 raise UnavailableError(f"{self.path}: {reason(error)}; nothing was changed") from None

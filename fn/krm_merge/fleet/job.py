@@ -101,11 +101,12 @@ class TargetMerge:
 class TargetOutcome(TargetMerge):
     """What became of a target.
 
-    `commit` is what was committed for the branch.
+    `commit` is what was committed for the branch, `body` the report as the text of a pull request.
     """
 
     commit: str = ""
     conflicts: tuple[TargetConflict, ...] = ()
+    body: str = ""
 
 
 _PASSES = re.compile(

@@ -134,13 +134,13 @@ class TargetPackage:
         """What becomes of its files, by their paths in the target."""
         return {join(self.package, path): file for path, file in self.outcome.changes.items()}
 
-    def report(self, name: str) -> MergeReport:
+    def report(self, name: str, records: Sequence[DecisionRecord]) -> MergeReport:
         """The report of this package."""
         sides = {**self.outcome.sides, "local": RecordedSide(name)}
         ordered: dict[str, RecordedSide] = {
             side: sides[side] for side in ("original", "local", "upstream") if side in sides
         }
-        return MergeReport(name, ordered, self.outcome.records(), self.outcome.files, self.outcome.results)
+        return MergeReport(name, ordered, records, self.outcome.files, self.outcome.results)
 
 
 class Merging:
@@ -170,12 +170,12 @@ class Merging:
             PackageMerger(policy, campaign.smart, list_keys=campaign.list_keys, read_pipeline=read_pipeline)
         )
 
-    def outcome(self, target: str, merged: Sequence[TargetPackage]) -> TargetOutcome:
-        """What became of a target."""
-        conflicts = [
-            conflict for package in merged for conflict in _conflicts_in(package.package, package.outcome.records())
-        ]
+    def outcome(self, target: str, merged: Sequence[TargetPackage], *, with_body: bool = False) -> TargetOutcome:
+        """What became of a target; `with_body` writes the text of a pull request."""
+        pairs = [(package, package.outcome.records()) for package in merged]
+        conflicts = [conflict for package, records in pairs for conflict in _conflicts_in(package.package, records)]
         state = _state_of(merged, conflicts)
+        reports = [package.report(join(target, package.package).rstrip("/"), records) for package, records in pairs]
         return TargetOutcome(
             target=target,
             state=state,
@@ -183,11 +183,8 @@ class Merging:
             files=0 if state in LEFT_ALONE else sum(len(package.outcome.changes) for package in merged),
             packages=tuple(package.package for package in merged),
             conflicts=tuple(conflicts),
+            body="\n".join(map(as_markdown, reports)) if with_body else "",
         )
-
-    def body(self, target: str, merged: Sequence[TargetPackage]) -> str:
-        """The text of a pull request for a target."""
-        return "\n".join(as_markdown(package.report(join(target, package.package).rstrip("/"))) for package in merged)
 
 
 def after(base: Tree, merged: Iterable[TargetPackage]) -> Tree:

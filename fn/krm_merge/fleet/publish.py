@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import shutil
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.fleet.campaign import CAMPAIGN_FILE, POLICY_FILE, Campaign, CampaignTarget, Gate, Wave
+from krm_merge.fleet.campaign import CAMPAIGN_FILE, Campaign, CampaignTarget, Gate, Wave
 from krm_merge.fleet.campaign_file import CampaignDirectory
-from krm_merge.fleet.job import Settings
+from krm_merge.fleet.job import Job, Settings
 from krm_merge.fleet.ledger import Ledger, LedgerEntry, LedgerRequest, RequestState, is_merged, now
 from krm_merge.fleet.merge import Merging
 from krm_merge.fleet.proposals import BranchUpdate, Mark, NotPublishedError, Proposer, mark_in
 from krm_merge.fleet.repository import (
     TRAILER,
     head_of,
-    merge_commit,
+    merge_repository,
+    place_of,
     remote_at,
 )
 from krm_merge.fleet.requests import Hosts, Published, RequestChecks, What, body_of_tree, last_look, packages_of
@@ -27,7 +30,6 @@ from krm_merge.forges.interface import Forge, ForgeError, ForgePullRequest, host
 from krm_merge.forges.proposals import part_in, with_part
 from krm_merge.git.program import GitError
 from krm_merge.git.store import MergeConflictError, Person, Remote, Stamp, Store
-from krm_merge.packages import GitRepositories
 from krm_merge.posix import temporary_directory
 from krm_merge.safe_text import line
 from krm_merge.startup import group_by_key
@@ -119,6 +121,11 @@ def due(campaign: Campaign, waves: Iterable[WaveState], only: str | None) -> tup
     return names, ""
 
 
+_PUSHED_AT_ONCE = 8
+_PUSHED_AHEAD = 16
+"""Branches without a pull request yet: forges take pull requests more slowly than pushes."""
+
+
 @dataclass(slots=True)
 class Publisher:
     """Publishes results. Unless it is `with_requests`, branches are pushed, and that is all.
@@ -139,7 +146,6 @@ class Publisher:
     hosts: Hosts = field(default_factory=Hosts)
     _open: int = 0
     _proposer: Proposer = field(init=False)
-    _merges: dict[str, Merging] = field(default_factory=dict)
     _tree: TreeCommits = field(init=False)
     _branch_of: Mapping[str, str] = field(init=False)
 
@@ -210,7 +216,26 @@ class Publisher:
     # ---- repositories --------------------------------------------------------------------------------------------
 
     def _of_repositories(self, targets: Iterable[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
-        """Publishes what is not published yet, as much as may be open."""
+        """Several branches are pushed at once; pull requests are opened one after the other."""
+        waiting = self._waiting(targets)
+        ahead: deque[tuple[CampaignTarget, LedgerEntry, Future[BranchUpdate]]] = deque()
+        threads = ThreadPoolExecutor(_PUSHED_AT_ONCE)
+        try:
+            while True:
+                for target, entry in islice(waiting, _PUSHED_AHEAD - len(ahead)):
+                    ahead.append((target, entry, threads.submit(self._push, target, entry)))
+                if not ahead:
+                    return
+                target, entry, pushed = ahead.popleft()
+                if event := self._publish(target, entry, pushed):
+                    yield event
+        finally:
+            threads.shutdown(cancel_futures=True)
+
+    def _waiting(
+        self, targets: Iterable[tuple[CampaignTarget, LedgerEntry]]
+    ) -> Iterator[tuple[CampaignTarget, LedgerEntry]]:
+        """Those that have something that is not published yet, as many as may be open."""
         most = self.campaign.publishing.max_open
         for target, entry in targets:
             if not (is_merged(entry) and entry.result):
@@ -222,46 +247,48 @@ class Publisher:
                     self.obstacle = f"{self._open:,} pull requests are open, the most that publish.maxOpen allows"
                     return
                 self._open += 1
-            try:
-                yield self._publish(target, entry)
-            except (KrmMergeError, OSError) as error:
-                if message := self.hosts.note_failure(target.host, target.name, error):
-                    yield Published(target.name, "problem", message=message)
-            else:
-                self.hosts.note_success(target.host)
+            yield target, entry
 
-    def _publish(self, target: CampaignTarget, entry: LedgerEntry) -> Published:
-        """Merges a target again, pushes the result and proposes it. Raises KrmMergeError and OSError."""
+    def _push(self, target: CampaignTarget, entry: LedgerEntry) -> BranchUpdate:
+        """Pushes the branch of a target. Raises KrmMergeError and OSError."""
+        update = self._update_of(target, entry)
+        commit = self._proposer.push(update)
+        if not self.is_dry_run:
+            # The copy of the repository is not needed any more.
+            update.remote.store.remove()
+        return replace(update, commit=commit)
+
+    def _update_of(self, target: CampaignTarget, entry: LedgerEntry) -> BranchUpdate:
+        """The branch with what was merged. Raises NotPublishedError and GitError."""
+        if entry.settings.partition(" ")[0] != self.campaign.settings_digest:
+            raise NotPublishedError(f"{CAMPAIGN_FILE} changed since it was merged; run the campaign again")
         branch = self.campaign.publishing.branch
         seen = head_of(target.name, branch)
-        with temporary_directory(Path(self.settings.temporary)) as directory:
-            remote = remote_at(target.name, Path(directory, "store.git"))
-            base = remote.fetch_ref(entry.seen, 1)
-            merging = self._merging_with(entry.version)
-            outcome, merged = merge_commit(merging, target, remote.store, base)
+        place = place_of(target, self.settings.cache)
+        if seen != entry.made and not place.is_dir():
+            # The copy of the repository is gone; the same merge gives the same commit.
+            outcome = merge_repository(Merging(self.settings), Job(target.name))
             if outcome.commit != entry.made:
-                raise NotPublishedError(
-                    f"{CAMPAIGN_FILE} or {POLICY_FILE} changed since it was merged; run the campaign again"
-                )
-            update = BranchUpdate(remote, branch, target.branch, entry.made, seen, entry.commits)
-            commit = self._proposer.push(update)
-        number = _open_request(entry)
-        if self.with_requests:
-            mark, is_draft = self._mark(entry), self.campaign.publishing.is_draft
-            number = self._proposer.request(update, number, mark, merging.body(target.name, merged), is_draft=is_draft)
-        what: What = "open" if number or self.with_requests else "pushed"
-        return Published(target.name, what, number, commit=commit)
+                shutil.rmtree(place, ignore_errors=True)
+                raise NotPublishedError("it changed since it was merged; run the campaign again")
+        return BranchUpdate(remote_at(target.name, place), branch, target.branch, entry.made, seen, entry.commits)
 
-    def _merging_with(self, version: str) -> Merging:
-        """Merges with this version of upstream, as the run did. Raises PackageError."""
-        if version not in self._merges:
-            settings = self.settings
-            if version != settings.commit:
-                repositories = GitRepositories(Path(settings.cache))
-                date = repositories.committed_at(self.campaign.upstream.repository, version)
-                settings = replace(settings, commit=version, date=date)
-            self._merges[version] = Merging(settings)
-        return self._merges[version]
+    def _publish(self, target: CampaignTarget, entry: LedgerEntry, pushed: Future[BranchUpdate]) -> Published | None:
+        """What became of a target, None where its host asks to wait."""
+        try:
+            update = pushed.result()
+            if self.hosts.is_paused(target.host):
+                return None
+            number = _open_request(entry)
+            if self.with_requests:
+                mark, is_draft = self._mark(entry), self.campaign.publishing.is_draft
+                number = self._proposer.request(update, number, mark, self._body(target), is_draft=is_draft)
+        except (KrmMergeError, OSError) as error:
+            message = self.hosts.note_failure(target.host, target.name, error)
+            return Published(target.name, "problem", message=message) if message else None
+        self.hosts.note_success(target.host)
+        what: What = "open" if number or self.with_requests else "pushed"
+        return Published(target.name, what, number, commit=update.commit)
 
     def _mark(self, entry: LedgerEntry) -> Mark:
         return Mark(entry.version, entry.result, self._title(packages_of(entry)))
@@ -269,6 +296,10 @@ class Publisher:
     def _title(self, packages: Sequence[str]) -> str:
         name = packages[0] if len(packages) == 1 else f"{len(packages):,} packages"
         return self.campaign.publishing.title.replace("{packages}", name).replace("{ref}", self.campaign.upstream.ref)
+
+    def _body(self, target: CampaignTarget) -> str:
+        report = self.directory.report_of(target)
+        return report.read_text(encoding="utf-8") if report.is_file() else ""
 
     # ---- a working tree ------------------------------------------------------------------------------------------
 

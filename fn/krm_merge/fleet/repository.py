@@ -6,6 +6,7 @@ Nothing is checked out, and nothing of the repository runs: no hooks, no filters
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -78,37 +79,41 @@ def _refs_of(address: str, name: str) -> tuple[dict[str, str], str]:
 
 
 def merge_repository(merging: Merging, job: Job) -> TargetOutcome:
-    """Merges the packages of a repository that follow the upstream. Raises KrmMergeError and GitError."""
+    """Merges the packages of a repository that follow the upstream, each in a commit of its own.
+
+    The commits are in a copy in the campaign's cache until they are published. Raises KrmMergeError and GitError.
+    """
     settings = merging.settings
-    target = settings.campaign.targets[job.target]
+    campaign = settings.campaign
+    target = campaign.targets[job.target]
     remote = remote_at(target.name, Path(settings.temporary, f"{target.id}-{os.getpid()}.git"))
+    store = remote.store
     try:
         base = remote.fetch_ref(ref_of(target.branch), 1)
-        outcome, _ = merge_commit(merging, target, remote.store, base)
-        return replace(outcome, seen="" if job.is_dry_run else base)
+        entries = [entry for entry in store.entries(base).values() if entry.mode in MODES]
+        packages = _packages(campaign, target, store, entries)
+        if not packages:
+            return TargetOutcome(target.name, "unchanged", "no package in it follows the upstream", seen=base)
+        tree = _files_of(packages, store, entries)
+        merged = merging.merge(tree, target.name, packages)
+        outcome = merging.outcome(target.name, merged, with_body=True)
+        outcome = replace(outcome, seen="" if job.is_dry_run else base)
+        if outcome.files == 0 or job.is_dry_run:
+            return outcome
+        commits = [_commit(campaign, target, package) for package in merged if package.changes]
+        commit = store.commit_files(base, commits, campaign.publishing.author, settings.date)
+        place = place_of(target, settings.cache)
+        shutil.rmtree(place, ignore_errors=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        os.rename(store.directory, place)
+        return replace(outcome, commit=commit)
     finally:
-        remote.store.remove()
+        store.remove()
 
 
-def merge_commit(
-    merging: Merging, target: CampaignTarget, store: Store, base: str
-) -> tuple[TargetOutcome, list[TargetPackage]]:
-    """Merges the packages in a commit, and makes a commit for each that changes; the same inputs give the same commits.
-
-    Raises KrmMergeError and GitError.
-    """
-    campaign = merging.settings.campaign
-    entries = [entry for entry in store.entries(base).values() if entry.mode in MODES]
-    packages = _packages(campaign, target, store, entries)
-    if not packages:
-        return TargetOutcome(target.name, "unchanged", "no package in it follows the upstream"), []
-    merged = merging.merge(_files_of(packages, store, entries), target.name, packages)
-    outcome = merging.outcome(target.name, merged)
-    if outcome.files == 0:
-        return outcome, merged
-    commits = [_commit(campaign, target, package) for package in merged if package.changes]
-    commit = store.commit_files(base, commits, campaign.publishing.author, merging.settings.date)
-    return replace(outcome, commit=commit), merged
+def place_of(target: CampaignTarget, cache: str | Path) -> Path:
+    """Where the commits for a repository are until they are published."""
+    return Path(cache, "repositories", f"{target.id}.git")
 
 
 def _packages(

@@ -286,12 +286,21 @@ class Run:
                 [(outcome.target, outcome.seen, outcome.digest, settings) for outcome in arrived], now()
             )
             rest = [outcome for outcome in outcomes if outcome not in arrived]
+            for outcome in rest:
+                self._write_body(outcome)
             rows = [
                 (outcome, settings, choices_digest(self.campaign, outcome.target, outcome.conflicts))
                 for outcome in rest
             ]
             self.ledger.record(rows, now())
         return [RunEvent(outcome.target, outcome) for outcome in outcomes]
+
+    def _write_body(self, outcome: TargetOutcome) -> None:
+        place = self.directory.report_of(self.campaign.targets[outcome.target])
+        if outcome.body:
+            place.write_text(outcome.body, encoding="utf-8")
+        else:
+            place.unlink(missing_ok=True)
 
 
 def _seconds(date: str) -> int:
