@@ -47,7 +47,7 @@ from krm_merge.startup import group_by_key, pattern, replace
 
 if TYPE_CHECKING:
     from krm_merge.functions.declared_merge import PipelineMerge
-    from krm_merge.functions.models import GitLockModel
+    from krm_merge.packages import Lock
     from krm_merge.policy import PackagePolicy
 
 
@@ -237,11 +237,9 @@ def _count_unchosen(decided: PackageDecisions, policy: Policy) -> int:
     return sum(record.settled_by == "policy" for record in records_of([decided], policy))
 
 
-def _follow_upstream(resource_list: ResourceList, sides: PackageSides, at: GitLockModel) -> None:
+def _follow_upstream(resource_list: ResourceList, sides: PackageSides, lock: Lock) -> None:
     from krm_merge.functions.declared_merge import follow_upstream, own_kptfile
-    from krm_merge.packages import Lock
 
-    lock = Lock(at.repo, at.directory, at.ref, at.commit)
     kptfile = own_kptfile(resource_list, sides.root_package)
     problem = "is not among the items" if kptfile is None else follow_upstream(kptfile, lock)
     if problem:

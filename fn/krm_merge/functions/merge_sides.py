@@ -35,6 +35,7 @@ from krm_merge.text import (
     TextError,
     Value,
     check,
+    field_at,
     is_empty,
     is_null,
     key_text,
@@ -46,9 +47,11 @@ from krm_merge.text import (
 )
 
 if TYPE_CHECKING:
-    from krm_merge.functions.models import GitLockModel
+    from krm_merge.packages import Lock
 
 _PLAIN_FIELDS = frozenset(("apiVersion", "kind", "metadata", "original", "upstream", "onConflict", "functionIdentity"))
+_LOCK = "upstreamLock"
+_LOCK_FIELDS = ("repo", "directory", "ref", "commit")
 _PLAIN_DATA = frozenset(("function", "original", "upstream", "onConflict", "functionIdentity"))
 _PACKAGES = ("original", "upstream")
 _CHOICES = {
@@ -71,7 +74,7 @@ class MergeSettings:
     list_keys: tuple[ListKeys, ...] = ()
     smart: bool = False
     is_policy_given: bool = False
-    lock: GitLockModel | None = None
+    lock: Lock | None = None
 
 
 def read_settings(resource_list: ResourceList) -> MergeSettings:
@@ -81,8 +84,8 @@ def read_settings(resource_list: ResourceList) -> MergeSettings:
         return MergeSettings()
     holder, is_config_map = fields_of(config)
     fields = {key_text(entry.key): resolved(entry.value) for entry in holder.fields.values()}
+    lock = None if is_config_map else _lock_in(fields.get(_LOCK))
     rules, list_keys = tuple[Rule, ...](), tuple[ListKeys, ...]()
-    lock = None
     if not _is_plain(fields, is_config_map):
         from krm_merge.functions.models import ConfigMapData, MergePackage
         from krm_merge.krm import validate
@@ -95,7 +98,6 @@ def read_settings(resource_list: ResourceList) -> MergeSettings:
             return replace(MergeSettings(), **{name: fields[name] for name in usable})
         if isinstance(model, MergePackage):
             rules, list_keys = rules_of(model.rules), list_keys_of(model.listKeys)
-            lock = None if model.upstreamLock is None else model.upstreamLock.git
     choices = {name: key_text(fields[name]) if name in fields else texts[0] for name, texts in _CHOICES.items()}
     policy = Policy(choices["onConflict"], rules)  # type: ignore[arg-type]
     original, upstream = (None if is_null(node := fields.get(name)) else node for name in _PACKAGES)
@@ -113,6 +115,8 @@ def fields_of(config: MappingNode) -> tuple[MappingNode, bool]:
 
 def _is_plain(fields: Mapping[str, Node], is_config_map: bool) -> bool:
     """Whether a quick check finds the fields valid."""
+    if not is_config_map and _lock_in(fields.get(_LOCK)) is not None:
+        fields = {name: node for name, node in fields.items() if name != _LOCK}
     if not fields.keys() <= (_PLAIN_DATA if is_config_map else _PLAIN_FIELDS):
         return False
     if not is_config_map:
@@ -126,6 +130,17 @@ def _is_plain(fields: Mapping[str, Node], is_config_map: bool) -> bool:
         for name, node in fields.items()
         if name in _PACKAGES or name in _CHOICES
     )
+
+
+def _lock_in(node: Node | None) -> Lock | None:
+    """Where upstream is, None where a field is missing or is no text."""
+    if not isinstance(node, MappingNode):
+        return None
+    from krm_merge.packages import Lock
+
+    git = node.get("git")
+    fields = [child for name in _LOCK_FIELDS if isinstance(child := field_at(git, name), Scalar)]
+    return Lock(*map(key_text, fields)) if len(fields) == len(_LOCK_FIELDS) else None
 
 
 def _is_package(node: Node, *, lists: bool) -> bool:
