@@ -271,6 +271,7 @@ BEFORE = {
     "components": f"cp -r {ROOT}/examples/components-parent-image app",
     "transform": "mkdir plugins",
     "check": "mkdir environments; cp -r web environments/web",
+    "names": "mkdir environments; cp -r web environments/web",
     "status": "mkdir environments; cp -r web environments/web",
     "resolve": "answers=l",
     "fleet": f"{TEAMS}; git init -q --bare origin.git; git remote add origin $PWD/origin.git; git push -q origin main; "

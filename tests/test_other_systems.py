@@ -127,6 +127,7 @@ def test_commands_that_read_work(sides: Path, command: list[str], output: str) -
         (["merge", "original", "upstream", "local", "--in-place"], "without file locks"),
         (["merge", "original", "upstream", "local", "-o", "merged"], "without file locks"),
         (["update", "local"], "without file locks"),
+        (["names", "local"], "without file locks"),
         (["status", "local"], "git is not run on a system without process groups"),
     ],
 )

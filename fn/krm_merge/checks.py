@@ -1,16 +1,25 @@
-"""Finds mistakes that the next update of a package, or kpt, would stumble over."""
+"""Finds mistakes that the next update of a package, or kpt, would stumble over, and names for functions (rule F1)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from posixpath import basename, dirname, normpath
 
 from krm_merge.functions import API_VERSION, KINDS
 from krm_merge.functions.patch_resources import read_jobs
 from krm_merge.krm import KPTFILE, FieldPath, Identity, Resource, ResourceList, check, flaw_of, format_path, parse_path
-from krm_merge.merge import Member, Resolution, children_at, functions_at, reaches, read_functions
+from krm_merge.merge import (
+    Member,
+    PipelineFunction,
+    Resolution,
+    children_at,
+    functions_at,
+    reaches,
+    read_functions,
+)
 from krm_merge.packages import (
     KRMIGNORE,
     File,
@@ -28,10 +37,15 @@ from krm_merge.policy import PackagePolicy, PolicyError, find_policy
 from krm_merge.schema import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema import FUNCTION_LISTS
 from krm_merge.text import (
+    Comments,
+    Editor,
+    Entry,
     MappingNode,
     Node,
     TextError,
     Value,
+    document_text,
+    from_value,
     is_null,
     key_text,
     read,
@@ -264,3 +278,60 @@ def _own_files(tree: Tree) -> Tree:
         if inside.isdisjoint(folders) and not any(part.startswith(".") for part in parts):
             own_files[path] = file
     return own_files
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFunctions:
+    """A Kptfile whose functions have names: its text, and the new names by their place in it."""
+
+    data: bytes
+    names: dict[str, str]
+
+
+def with_names(data: bytes) -> NamedFunctions:
+    """Gives each function without a name the one of its program; comments and layout stay. Raises TextError.
+
+    A name that another function of the list has gets a number.
+    """
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise TextError("not UTF-8; save the file as UTF-8") from None
+    root = read(text)
+    if not isinstance(root, MappingNode):
+        raise TextError("not a Kptfile: a mapping with apiVersion, kind and metadata is expected")
+    resource = Resource.from_tree(root)
+    names: dict[str, str] = {}
+    for path in FUNCTION_LISTS:
+        functions = read_functions(functions_at(root, path))
+        for position, name in _missing_names(functions):
+            node = functions[position].node
+            assert isinstance(node, MappingNode)
+            _insert_name(resource.editor, node, name)
+            names[format_path((*path, position))] = name
+    if not names:
+        return NamedFunctions(data, names)
+    return NamedFunctions(text.replace(document_text(root), resource.text(), 1).encode(), names)
+
+
+def _missing_names(functions: list[PipelineFunction]) -> Iterator[tuple[int, str]]:
+    """The position and the new name of each function that lacks one and runs something."""
+    names = {function.name for function in functions}
+    for position, function in enumerate(functions):
+        if function.name or not function.program or not isinstance(function.node, MappingNode):
+            continue
+        program = basename(function.program.split()[0])
+        numbered = (f"{program}-{number}" for number in count(2))
+        name = next(each for each in chain([program], numbered) if each not in names)
+        names.add(name)
+        yield position, name
+
+
+def _insert_name(editor: Editor, function: MappingNode, name: str) -> None:
+    """Puts the name behind the program that the function runs."""
+    empty = function.entry("name")
+    if empty is not None:
+        editor.replace(empty, from_value(name))
+        return
+    behind = function.entry("image") or function.entry("exec")
+    editor.insert(function, Entry(from_value("name"), from_value(name)), behind, Comments())

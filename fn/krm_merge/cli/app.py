@@ -28,6 +28,7 @@ _SHARED_MODULES = {
     "diff": "compare",
     "help": "reference",
     "mergetool": "resolve",
+    "names": "check",
     "status": "check",
     "update": "merge",
     "why": "declare",

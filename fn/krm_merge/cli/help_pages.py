@@ -123,6 +123,7 @@ GROUPS = {
     },
     "Set up and look up": {
         "check": "Find mistakes in packages before an update or kpt does.",
+        "names": "Name functions of pipelines, so that updates recognise them.",
         "completion": "Print the completion script for bash, zsh or fish.",
         "help": "Show a rule of the merge by its number.",
     },

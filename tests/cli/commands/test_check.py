@@ -1,4 +1,4 @@
-"""`krm-merge check`, by itself and as a hook of pre-commit."""
+"""`krm-merge check` and `krm-merge names`, by themselves and as hooks of pre-commit."""
 
 from __future__ import annotations
 
@@ -229,13 +229,72 @@ def test_check_for_programs(package: Path) -> None:
     assert json.loads(done.stdout) == {"packages": ["web"], "problems": [problem]}
 
 
+# ---- names -------------------------------------------------------------------------------------------------------
+
+UNNAMED = (
+    pipeline(
+        "image: gcr.io:443/fns/set-labels:v0.1 # labels",
+        "image: other/set-labels@sha256:ab\n    # settings\n    configMap: {a: b}",
+        "{exec: ./bin/tool --all}",
+        "image: c\n    name: set-labels-2",
+        "name: nothing",
+        "{}",
+    )
+    + "  validators:\n  - image: set-labels\n    name: ''\n"
+)
+
+
+def test_names_are_inserted_and_nothing_else_changes(package: Path) -> None:
+    kptfile = package / "Kptfile"
+    kptfile.write_text("# ours\n" + UNNAMED, encoding="utf-8")
+    done = run("names", "--dry-run")
+    assert done.stdout.splitlines()[0] == "web/Kptfile: pipeline.mutators[0]: would be named set-labels"
+    assert kptfile.read_text(encoding="utf-8") == "# ours\n" + UNNAMED
+    done = run("names")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines() == [
+        "web/Kptfile: pipeline.mutators[0]: named set-labels",
+        "web/Kptfile: pipeline.mutators[1]: named set-labels-3",
+        "web/Kptfile: pipeline.mutators[2]: named tool",
+        "web/Kptfile: pipeline.validators[0]: named set-labels",
+    ]
+    expected = "# ours\n" + UNNAMED
+    for before, after in [
+        (" # labels\n", " # labels\n    name: set-labels\n"),
+        ("@sha256:ab\n", "@sha256:ab\n    name: set-labels-3\n"),
+        ("--all}", "--all, name: tool}"),
+        ("name: ''\n", "name: 'set-labels'\n"),
+    ]:
+        expected = expected.replace(before, after)
+    assert kptfile.read_text(encoding="utf-8") == expected
+    assert run("names").stdout == "every function has a name\n"
+    assert kptfile.read_text(encoding="utf-8") == expected
+
+
+def test_a_kptfile_that_cannot_be_read_changes_nothing(package: Path) -> None:
+    (package / "Kptfile").write_text(UNNAMED, encoding="utf-8")
+    (package / "wrong").mkdir()
+    (package / "wrong" / "Kptfile").write_text("a: [\n", encoding="utf-8")
+    done = run("names")
+    assert done.exit_code == 1
+    assert str(done.exception).startswith("web/wrong/Kptfile: line 2")
+    assert (package / "Kptfile").read_text(encoding="utf-8") == UNNAMED
+
+
+def test_names_for_programs(package: Path) -> None:
+    (package / "Kptfile").write_text(pipeline("image: a/b"), encoding="utf-8")
+    assert json.loads(run("names", "--format", "json").stdout) == {
+        "names": {"web/Kptfile": {"pipeline.mutators[0]": "b"}}
+    }
+
+
 # ---- pre-commit --------------------------------------------------------------------------------------------------
 
 
-def test_the_hook_installs_what_the_command_line_needs() -> None:
+def test_hooks_install_what_the_command_line_needs() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-    assert [hook["id"] for hook in hooks] == ["krm-merge-check"]
+    assert [hook["id"] for hook in hooks] == ["krm-merge-check", "krm-merge-names"]
     assert all(hook["additional_dependencies"] == project["optional-dependencies"]["cli"] for hook in hooks)
 
 
@@ -256,7 +315,7 @@ def pre_commit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
     )
 
 
-def test_pre_commit_runs_the_hook(package: Path) -> None:
+def test_pre_commit_runs_the_hooks(package: Path) -> None:
     """With the program that is installed here: pre-commit's own installation needs a network."""
     folder = package.parent
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
@@ -272,6 +331,8 @@ def test_pre_commit_runs_the_hook(package: Path) -> None:
     done = pre_commit(folder, "run", "--files", "web/Kptfile", "web/a.yaml")
     assert done.returncode == 1
     assert "web/a.yaml:2: a conflict between markers; settle it" in done.stdout
+    assert "web/Kptfile: pipeline.mutators[0]: named b" in done.stdout
+    assert "files were modified by this hook" in done.stdout
     (package / "a.yaml").write_text("a: 1\n", encoding="utf-8")
     done = pre_commit(folder, "run", "--files", "web/Kptfile", "web/a.yaml")
     assert done.returncode == 0, done.stdout

@@ -1,4 +1,4 @@
-"""`krm-merge check` and `status`: mistakes in packages, and new versions."""
+"""`krm-merge check`, `status` and `names`: mistakes in packages, new versions, names for functions."""
 
 from __future__ import annotations
 
@@ -8,23 +8,26 @@ from pathlib import Path
 
 import click
 
-from krm_merge.checks import package_problems
+from krm_merge.checks import NamedFunctions, package_problems, with_names
 from krm_merge.cli import options
 from krm_merge.cli.options import packages_of
-from krm_merge.cli.output import package_to_look_at, print_json, say
+from krm_merge.cli.output import opened_journal, package_to_look_at, print_json, say
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm import KPTFILE
 from krm_merge.packages import (
     DeclaredMerge,
+    File,
     GitRepositories,
     KptfileText,
+    PackageError,
+    Tree,
     declared_merges,
     lines_of_conflicts,
     packages_below,
     uncommitted_files,
 )
 from krm_merge.safe_text import quantity
-from krm_merge.text import Value
+from krm_merge.text import TextError, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,3 +181,43 @@ def check_command(paths: tuple[Path, ...], quiet: bool, form: str) -> None:
             say(checked if packages else "no packages: no directory has a Kptfile", on_stdout=True)
     if problems_by_package:
         sys.exit(1)
+
+
+@click.command("names")
+@click.argument("paths", metavar="[PATH...]", nargs=-1, type=options.PATH)
+@click.option("--dry-run", is_flag=True, help="Show which names would be given, and change nothing.")
+@options.quiet
+@options.form
+def names_command(paths: tuple[Path, ...], dry_run: bool, quiet: bool, form: str) -> None:
+    """Give a name to each function that has none, in the Kptfiles at PATH: files, or directories and all below them.
+
+    The name is the last part of the image or program, with a number added if another function in the list has that
+    name. Updates recognise functions by their names, even if images and order change. Comments and layout stay.
+
+    Example:  krm-merge names environments --dry-run
+    """
+    packages = packages_of(paths or (Path("."),))
+    named = {package: _name_functions(package) for package in packages}
+    if not dry_run:
+        for package, (tree, functions) in named.items():
+            if functions.names:
+                with opened_journal(package) as journal:
+                    journal.commit({KPTFILE: File(functions.data, tree[KPTFILE].mode)}, tree)
+    names = {str(package / KPTFILE): functions.names for package, (_, functions) in named.items() if functions.names}
+    if form == "json":
+        print_json({"names": names})
+        return
+    for file, names_by_place in names.items():
+        for place, name in names_by_place.items():
+            say(f"{file}: {place}: {'would be named' if dry_run else 'named'} {name}", on_stdout=True)
+    if not names and not quiet:
+        say("every function has a name" if packages else "no packages: no directory has a Kptfile", on_stdout=True)
+
+
+def _name_functions(package: Path) -> tuple[Tree, NamedFunctions]:
+    """The files of a package, and its Kptfile with names. Raises PackageError."""
+    tree = package_to_look_at(package)
+    try:
+        return tree, with_names(tree[KPTFILE].data)
+    except TextError as error:
+        raise PackageError(f"{package / KPTFILE}: {error}; nothing was changed") from None
