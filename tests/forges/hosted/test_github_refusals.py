@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from forges.connected import REFUSED, URL, Time, connect, open_pull
+from forges.connected import LIMITED, REFUSED, URL, Time, connect, open_pull
 from forges.fake_forge import TOKEN, FakeForge, FakeRepository, Fault
 from forges.fake_github import FakeGitHub
 from krm_merge.forges.hosted.github import GitHub
@@ -115,13 +115,29 @@ class TestRefusals:
         with pytest.raises(ForgeError, match=rf"^{about}: .*{message} \(422\); check that both branches exist"):
             open_pull(forge, branch)
 
-    @pytest.mark.parametrize("error", [{"type": "FORBIDDEN", "message": "Odd"}, {"type": {}, "message": "Odd"}, "Odd"])
-    def test_of_graphql(self, forge: Forge, server: FakeForge, app: FakeRepository, error: object) -> None:
+    @pytest.mark.parametrize(
+        ("error", "message"),
+        [
+            ({"type": "FORBIDDEN", "message": "No rights"}, r"No rights \(200\); give the token the right"),
+            ({"type": "NOT_FOUND", "message": "No node"}, r"No node \(200\); correct the address, or give"),
+            ({"type": {}, "message": "Odd"}, r"Odd \(200\); correct what"),
+            ("odd", r"odd \(200\); correct what"),
+        ],
+    )
+    def test_of_graphql(
+        self, forge: Forge, server: FakeForge, app: FakeRepository, error: object, message: str
+    ) -> None:
         app.open_pull("x", "main", "", None, draft=True)
         server.faults.append(Fault(200, body={"data": None, "errors": [error]}, path="/graphql"))
-        about = "acme/app: taking pull request #1 out of draft"
-        with pytest.raises(ForgeError, match=rf"^{about}: GitHub says: Odd \(200\); correct what"):
+        with pytest.raises(ForgeError, match=f"^acme/app: taking pull request #1 out of draft: .*{message}"):
             forge.set_draft(URL, 1, draft=False)
+
+    def test_of_graphql_that_end(self, forge: Forge, server: FakeForge, app: FakeRepository, time: Time) -> None:
+        app.open_pull("x", "main", "", None, draft=True)
+        limit = {"errors": [{"type": "RATE_LIMITED", "message": "API rate limit exceeded"}]}
+        server.faults.append(Fault(200, LIMITED, limit, path="/graphql"))
+        forge.set_draft(URL, 1, draft=False)
+        assert (app.pulls[0].draft, time.slept) == (False, [121])
 
 
 class TestToken:

@@ -66,6 +66,14 @@ class Throttle:
         return max(self._pace.changes_an_hour - len(self._changes), 0)
 
 
+_OF_GRAPHQL: Final = {
+    "FORBIDDEN": HTTPStatus.FORBIDDEN,
+    "INSUFFICIENT_SCOPES": HTTPStatus.FORBIDDEN,
+    "NOT_FOUND": HTTPStatus.NOT_FOUND,
+    "RATE_LIMITED": HTTPStatus.TOO_MANY_REQUESTS,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ForgeReply:
     """A reply, successful or not. `flaw` says why its body is not JSON."""
@@ -90,6 +98,14 @@ class ForgeReply:
         """The errors of GraphQL, which come with the status of a success."""
         errors = self.value.get("errors") if isinstance(self.value, dict) else None
         return errors if isinstance(errors, list) else []
+
+    @property
+    def meaning(self) -> int:
+        """The status; for an error of GraphQL the status that REST would have."""
+        if self.status != HTTPStatus.OK:
+            return self.status
+        kinds = [each.get("type") for each in self.errors if isinstance(each, dict)]
+        return next((status for kind, status in _OF_GRAPHQL.items() if kind in kinds), self.status)
 
     def seconds(self, header: str) -> float | None:
         """The number in a header, None if it is missing."""
@@ -374,7 +390,7 @@ class Transport(HTTPAdapter):
             wait = _backoff(attempt) if wait is None else wait
             return _Trouble(f"{name} fails with {reply.status}", wait, unsure=True)
         is_used_up = reply.seconds(f"{self.dialect.limits}Remaining") == 0
-        is_limit = reply.status == HTTPStatus.TOO_MANY_REQUESTS
+        is_limit = reply.meaning == HTTPStatus.TOO_MANY_REQUESTS
         if reply.status == HTTPStatus.FORBIDDEN:
             # Of a secondary limit GitHub may send its message alone: "Rate limits for the REST API" in its docs.
             text = " ".join(messages_in(reply.value)).lower()
@@ -407,13 +423,13 @@ class Transport(HTTPAdapter):
         """The remedy for a refusal of this kind, '' if it depends on the request."""
         source = self._token.source
         sign_on = self._clean(reply.headers.get("X-GitHub-SSO", "")).partition("url=")[2]
-        if reply.status == HTTPStatus.NOT_FOUND:
+        if reply.meaning == HTTPStatus.NOT_FOUND:
             return f"correct the address, or {'give the token access to it' if self.secret else f'set {source}'}"
-        if reply.status not in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        if reply.meaning not in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             return ""
         if not self.secret:
             return f"set {source}"
-        if reply.status == HTTPStatus.UNAUTHORIZED:
+        if reply.meaning == HTTPStatus.UNAUTHORIZED:
             return f"{source} has expired or is wrong; make a new one"
         if sign_on:
             return f"authorize the token for the organization: {sign_on}"
