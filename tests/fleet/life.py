@@ -34,6 +34,7 @@ from krm_merge.forges.hosted import transport
 from packages.repositories import config_map, write
 
 BRANCH = "krm-merge/shop-main"
+SECRETS = (TOKEN, "t0k3n-of-a-url")
 FEW_TEAMS = 10
 MOST_HOURS = 5
 START = datetime(2026, 3, 2, 2, 0, 0, tzinfo=UTC)
@@ -259,7 +260,7 @@ class FleetLife:
     @classmethod
     @contextmanager
     def begin(cls, world: World, teams: int, seed: int) -> Iterator[FleetLife]:
-        """A campaign for so many repositories on each forge."""
+        """A campaign for so many repositories on each forge, whose addresses have credentials."""
         with ExitStack() as stack:
             # Small lists have several pages, too.
             page = 3 if teams < FEW_TEAMS else 100
@@ -284,7 +285,7 @@ class FleetLife:
             kind = list(self.servers)[number % len(self.servers)]
             server = self.servers[kind]
             server.repositories[f"acme/{place.stem}"] = GitRepository(bare=place)
-            addresses.append(f"https://{kind}.test/acme/{place.name}")
+            addresses.append(f"https://bot:{SECRETS[1]}@{kind}.test/acme/{place.name}")
             work = self.world.place / "teams" / place.stem
             git(self.world.place, "clone", "--quiet", str(place), str(work))
             self.teams.append(Team(kind, server, place, work, self.calendar, Random(self.random.random())))
@@ -406,8 +407,9 @@ class FleetLife:
         with closing(sqlite3.connect(place / "ledger.db")) as rows:
             files.append("\n".join(rows.iterdump()).encode())
         sent = [str((seen.path, seen.query, seen.body)) for server in self.servers.values() for seen in server.seen]
-        assert not any(TOKEN.encode() in data for data in files)
-        assert not any(TOKEN in text for text in (*self.output, *sent))
+        for secret in SECRETS:
+            assert not any(secret.encode() in data for data in files)
+            assert not any(secret in text for text in (*self.output, *sent))
         self.requests += len(sent)
         self.output.clear()
         for server in self.servers.values():

@@ -11,9 +11,7 @@ from typing import Literal, TypeAlias
 
 from krm_merge.forges.interface import Attention, host_of
 from krm_merge.merge import ListKeys, OnConflict, Resolution
-from krm_merge.packages import PackageError
 from krm_merge.policy import NO_POLICY, PackagePolicy
-from krm_merge.safe_text import bare_address
 
 Split: TypeAlias = Literal["none", "package", "directory"]
 
@@ -58,14 +56,6 @@ class CampaignUpstream:
     def folder(self) -> str:
         """The directory as git names it, '' for the root: every package in it."""
         return folder_of(self.directory)
-
-
-def checked_address(url: str) -> str:
-    """The address of a repository. Raises PackageError where it has credentials: files would have them, too."""
-    bare = bare_address(url)
-    if bare != url:
-        raise PackageError(f"{bare} has credentials in its address; leave them out: git asks its credential helpers")
-    return url
 
 
 def folder_of(directory: str) -> str:

@@ -26,9 +26,9 @@ from krm_merge.fleet.campaign import (
     Publishing,
     Split,
     Wave,
-    checked_address,
 )
 from krm_merge.forges.interface import Attention
+from krm_merge.git.program import take_credentials
 from krm_merge.krm import DocumentModel, StrictModel, check
 from krm_merge.merge import OnConflict, Resolutions
 from krm_merge.packages import File, PackageError, UnavailableError, read_file, reason, write_file
@@ -235,7 +235,7 @@ class CampaignDirectory:
         return Campaign(
             name=name,
             upstream=CampaignUpstream(
-                checked_address(model.upstream.repo), model.upstream.directory, model.upstream.ref
+                take_credentials(model.upstream.repo), model.upstream.directory, model.upstream.ref
             ),
             working_tree="" if tree is None else os.path.normpath(self._place / tree),
             on_conflict=model.policy.onConflict,
@@ -341,7 +341,7 @@ def _holder(text: str) -> str:
 
 def _target(model: TargetModel) -> CampaignTarget:
     name = (
-        checked_address(model.repository) if model.repository is not None else os.path.normpath(model.directory or ".")
+        take_credentials(model.repository) if model.repository is not None else os.path.normpath(model.directory or ".")
     )
     is_repository = model.repository is not None
     packages = tuple(os.path.normpath(package) if package else "" for package in model.packages)

@@ -13,13 +13,13 @@ from pathlib import Path
 from posixpath import join
 from typing import Final
 
-from krm_merge.fleet.campaign import Campaign, CampaignTarget, checked_address
+from krm_merge.fleet.campaign import Campaign, CampaignTarget
 from krm_merge.fleet.job import Settings
 from krm_merge.fleet.ledger import LedgerEntry
 from krm_merge.fleet.proposals import BranchUpdate
 from krm_merge.fleet.repository import credentials_of, default_branch, head_of, new_commit
 from krm_merge.fleet.worker import changed_files, digest_of
-from krm_merge.git.program import HEADS, GitError, WorkingTree
+from krm_merge.git.program import HEADS, GitError, WorkingTree, take_credentials
 from krm_merge.git.store import NewCommit, Remote, Store
 from krm_merge.packages import CommittedFiles, Directory
 
@@ -121,7 +121,7 @@ class TreeCommits:
     @cached_property
     def origin(self) -> str:
         """The address that branches are pushed to, '' where there is none."""
-        return checked_address(self._optional("remote", "get-url", "--push", "origin"))
+        return take_credentials(self._optional("remote", "get-url", "--push", "origin"))
 
     @property
     def _tree(self) -> Path:

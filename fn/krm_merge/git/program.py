@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from krm_merge import interrupts
 from krm_merge.errors import KrmMergeError
@@ -96,6 +96,36 @@ def _password(host: str) -> str:
 def _in_variables(host: str) -> str:
     """A host as names of environment variables have it."""
     return "".join(sign if sign.isascii() and sign.isalnum() else "_" for sign in host).upper()
+
+
+def take_credentials(url: str) -> str:
+    """The address without credentials. Git uses them for its host from now on, in all processes that this one starts.
+
+    They are in the environment, so that no file, argument or message has them. The first of a host count.
+    """
+    try:
+        address = urlsplit(url)
+    except ValueError:
+        return url
+    login, has_login, host = address.netloc.rpartition("@")
+    if not has_login or address.scheme not in ("https", "http"):
+        return url
+    variable = f"KRM_MERGE_LOGIN_{_in_variables(host)}"
+    # Targets of a fleet may write the same address with different ones; git cannot use both.
+    if variable not in os.environ:
+        user, _, password = map(unquote, login.partition(":"))
+        fields = {"username": user, "password": password}
+        os.environ[variable] = "".join(
+            f"{name}={text.splitlines()[0]}\n" for name, text in fields.items() if text.strip()
+        )
+        # Settings that the user gives git in this way must stay.
+        count = int(os.environ.get("GIT_CONFIG_COUNT") or "0")
+        os.environ |= {
+            "GIT_CONFIG_COUNT": str(count + 1),
+            f"GIT_CONFIG_KEY_{count}": f"credential.{address.scheme}://{host}.helper",
+            f"GIT_CONFIG_VALUE_{count}": f'!f() {{ test "$1" = get && printf %s "${variable}"; }}; f',
+        }
+    return urlunsplit(address._replace(netloc=host))
 
 
 _ABOUT_A_REPOSITORY = frozenset(

@@ -86,6 +86,13 @@ def test_addresses_come_from_stdin_too(world: World) -> None:
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "1 repository")
 
 
+def test_the_repositories_of_an_owner(world: World) -> None:
+    world.repositories(2)
+    world.plan("--host", str(world.place), "--owner", "forge")
+    assert world.fleet("run", "campaign").returncode == 0
+    assert world.states() == {"clean": 2}
+
+
 @pytest.mark.parametrize("written", ["/web", "web", "web/", "./web"])
 @pytest.mark.parametrize("asked", ["/web", "web", "/"])
 def test_a_package_follows_a_directory_however_it_is_written(written: str, asked: str) -> None:
@@ -93,24 +100,3 @@ def test_a_package_follows_a_directory_however_it_is_written(written: str, asked
     kptfile = f"apiVersion: kpt.dev/v1\nkind: Kptfile\nupstream: {{type: git, git: {git_of_package}}}\n".encode()
     assert follows(CampaignUpstream("https://git.example.com/packages", asked, "v2"), kptfile, "Kptfile")
     assert not follows(CampaignUpstream("https://git.example.com/packages", "/api", "v2"), kptfile, "Kptfile")
-
-
-@pytest.mark.parametrize("owner", ["https://bot:t0k3n@git.test/acme", "https://t0k3n@git.test/acme"])
-def test_an_address_with_credentials_is_refused(world: World, owner: str) -> None:
-    """SECURITY.md: in a list, in the files of a campaign, and as the origin of a working tree."""
-    refused = "https://git.test/acme/shop has credentials in its address; leave them out"
-    (world.place / "repositories.txt").write_text(f"{owner}/shop\n")
-    upstream = ("--upstream", f"{world.upstream}/shop", "--to", "v2")
-    listed = world.fleet("init", "listed", *upstream, "--repositories", "repositories.txt")
-    of_upstream = world.fleet("init", "listed", "--upstream", f"{owner}/shop", "--to", "v2", "--packages", "tree")
-    tree = world.working_tree(1)
-    git(tree, "remote", "add", "origin", f"{owner}/shop")
-    world.plan()
-    published = world.fleet("publish", "campaign")
-    targets = world.place / "campaign/targets.yaml"
-    targets.write_text(f"{targets.read_text()}- repository: {owner}/shop\n")
-    for done in (listed, of_upstream, published, world.fleet("run", "campaign")):
-        assert done.returncode == 3
-        assert refused in done.stderr
-        assert "t0k3n" not in done.stdout + done.stderr
-    assert not (world.place / "listed").exists()

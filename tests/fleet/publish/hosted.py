@@ -28,7 +28,7 @@ class HostedFleet:
 
     @classmethod
     def after_merge(
-        cls, world: World, server: FakeForge, kind: str, monkeypatch: pytest.MonkeyPatch, count: int
+        cls, world: World, server: FakeForge, kind: str, monkeypatch: pytest.MonkeyPatch, count: int, owner: str = OWNER
     ) -> HostedFleet:
         """One whose repositories have been merged, and none published."""
         for name, value in {
@@ -42,7 +42,7 @@ class HostedFleet:
         fleet = cls(world, server, kind, world.repositories(count))
         for place in fleet.places:
             server.repositories[f"acme/{place.stem}"] = GitRepository(bare=place)
-        (world.place / "repositories.txt").write_text("".join(f"{OWNER}{place.name}\n" for place in fleet.places))
+        (world.place / "repositories.txt").write_text("".join(f"{owner}{place.name}\n" for place in fleet.places))
         world.plan("--repositories", "repositories.txt")
         done = fleet.run()
         assert done.returncode == 0, done.stdout + done.stderr

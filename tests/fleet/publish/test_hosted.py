@@ -160,10 +160,20 @@ def test_lost_access_says_nothing_about_a_pull_request(fleet: HostedFleet) -> No
     assert [len(fleet.pulls(number)) for number in range(COUNT)] == [1] * COUNT
 
 
-def test_the_repositories_of_an_owner_are_targets(fleet: HostedFleet) -> None:
-    fleet.world.plan("--host", "https://127.0.0.1", "--owner", "acme", *fleet.options[:4], directory="owned")
-    targets = (fleet.world.place / "owned/targets.yaml").read_text()
-    assert [f"{fleet.server.origin}/acme/{place.name}" in targets for place in fleet.places] == [True] * COUNT
+def test_credentials_in_addresses_stay_here(
+    world: World, server: FakeForge, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KRM_MERGE_LOGIN_127_0_0_1", "")
+    fleet = HostedFleet.after_merge(world, server, kind, monkeypatch, 1, "https://bot:t0k3n-of-a-url@127.0.0.1/acme/")
+    done = fleet.publish()
+    assert done.returncode == 0, done.stderr
+    world.fleet("status", "campaign", "--report", "campaign/report.md")
+    status = world.fleet("status", "campaign", "--format", "json").stdout
+    assert "https://127.0.0.1/acme/000.git" in status
+    outputs = [status, done.stdout, str(fleet.pulls()), str([vars(seen) for seen in server.seen])]
+    files = [file.read_bytes() for file in (world.place / "campaign").rglob("*") if file.is_file()]
+    assert not any("t0k3n" in text for text in outputs)
+    assert not any(b"t0k3n" in data for data in files)
 
 
 def test_the_changes_of_an_hour_are_used_up(fleet: HostedFleet) -> None:

@@ -26,7 +26,6 @@ from krm_merge.fleet.campaign import (
     Campaign,
     CampaignTarget,
     CampaignUpstream,
-    checked_address,
 )
 from krm_merge.fleet.campaign_file import CampaignDirectory, MergeCampaign
 from krm_merge.fleet.conflicts import Group, groups_of
@@ -37,7 +36,8 @@ from krm_merge.fleet.overview import Message, messages_of
 from krm_merge.fleet.run import Run, RunEvent
 from krm_merge.fleet.worker import Engine, Processes
 from krm_merge.forges.choice import Forges, ForgeSettings
-from krm_merge.forges.interface import Pace
+from krm_merge.forges.interface import Pace, host_of
+from krm_merge.git.program import take_credentials, variable_of
 from krm_merge.krm import processors
 from krm_merge.merge import OnConflict
 from krm_merge.packages import GitRepositories, PackageError, read_file
@@ -171,7 +171,7 @@ def init(
     if (options.host is None) != (options.owner is None):
         raise click.UsageError("--host URL and --owner NAME come together")
     place = CampaignDirectory(directory)
-    source = split_upstream(checked_address(upstream), ref, GitRepositories())
+    source = split_upstream(take_credentials(upstream), ref, GitRepositories())
     selection: dict[str, object] = {}
     if options.repositories is not None:
         targets = _targets_of_file(options.repositories)
@@ -206,7 +206,10 @@ def _targets_of_file(source: str) -> list[CampaignTarget]:
     text = sys.stdin.buffer.read() if source == "-" else read_file(Path(source)).data
     lines = [line.strip() for line in text.decode(errors="replace").splitlines()]
     addresses = [line for line in lines if line and not line.startswith("#")]
-    names = dict.fromkeys(map(checked_address, addresses))
+    names = dict.fromkeys(map(take_credentials, addresses))
+    if hosts := sorted({host_of(name) for name in addresses if take_credentials(name) != name}):
+        variables = ", ".join(map(variable_of, hosts))
+        say(f"the credentials in addresses are not written; give git their token: {variables}", on_stdout=True)
     for name in names:
         if name.startswith("-"):
             raise PackageError(f"{source}: {name} is not the address of a repository")
