@@ -243,8 +243,13 @@ class LocalForge(Forge):
         return [record.pull for record in records]
 
     def repositories(self, owner: str, topic: str = "") -> list[str]:
-        """Raises ForgeError: nobody owns directories."""
-        raise ForgeError(f"{owner}: list bare repositories in a file, one on each line, for --repositories")
+        """The bare repositories in a directory; they have no topics."""
+        if topic:
+            raise ForgeError(f"{owner}: bare repositories have no topics; leave the topic out")
+        place = Path(owner.removeprefix("file://"))
+        if not place.is_dir():
+            raise ForgeError(f"{owner}: there is no such directory")
+        return [str(repository) for repository in sorted(place.glob("*.git")) if (repository / "HEAD").is_file()]
 
     def changed_files(self, repository: str, number: int) -> list[str]:
         """The paths that an open pull request changes; of a renamed file both."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from forges.connected import HOSTED, Time, connect
@@ -33,6 +35,13 @@ class TestHosted:
         assert TOKEN in " ".join(server.seen[-1].headers.values())
 
 
-def test_a_directory_has_no_owner() -> None:
-    with pytest.raises(ForgeError, match="/srv: list bare repositories in a file, one on each line"):
-        LocalForge().repositories("/srv")
+def test_bare_repositories_in_a_directory(tmp_path: Path) -> None:
+    for name in ("a.git", "b.git"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / "c.git").mkdir()
+    assert LocalForge().repositories(str(tmp_path)) == [f"{tmp_path}/a.git", f"{tmp_path}/b.git"]
+    with pytest.raises(ForgeError, match="no topics"):
+        LocalForge().repositories(str(tmp_path), "shop")
+    with pytest.raises(ForgeError, match="no such directory"):
+        LocalForge().repositories(f"{tmp_path}/nothing")

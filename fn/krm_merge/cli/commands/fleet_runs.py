@@ -35,8 +35,9 @@ from krm_merge.fleet.ledger import Ledger, LedgerEntry
 from krm_merge.fleet.overview import Message, messages_of
 from krm_merge.fleet.run import Run, RunEvent
 from krm_merge.fleet.worker import Engine, Processes
-from krm_merge.forges.choice import Forges, ForgeSettings
+from krm_merge.forges.choice import Forges, ForgeSettings, is_local
 from krm_merge.forges.interface import Pace, host_of
+from krm_merge.forges.local import LocalForge
 from krm_merge.git.program import take_credentials, variable_of
 from krm_merge.krm import processors
 from krm_merge.merge import OnConflict
@@ -141,7 +142,7 @@ class TargetSource:
     "--repositories", metavar="FILE|-", help="A file with the address of one repository per line; - is stdin."
 )
 @click.option("--host", metavar="URL", help="The forge where the repositories of OWNER are the targets.")
-@click.option("--owner", metavar="NAME", help="The organisation, group or user.")
+@click.option("--owner", metavar="NAME", help="The organisation, group or user; for a local forge, the directory.")
 @click.option("--topic", metavar="NAME", default="", help="Only repositories with this topic.")
 @click.option(
     "--on-conflict",
@@ -219,6 +220,9 @@ def _targets_of_file(source: str) -> list[CampaignTarget]:
 def _targets_of_owner(
     host: str, owner: str, topic: str, forges: tuple[str, ...], apis: tuple[str, ...]
 ) -> list[CampaignTarget]:
+    if is_local(host):
+        place = os.path.join(host.removeprefix("file://"), owner)
+        return [CampaignTarget(address, True) for address in LocalForge().repositories(os.path.abspath(place), topic)]
     settings = ForgeSettings.parse(forges, apis, Pace())
     addresses = Forges(settings).of(host.rstrip("/") + "/-/-").repositories(owner, topic)
     return [CampaignTarget(address, True) for address in addresses]
