@@ -28,7 +28,7 @@ MOST_VAGUE = 10
 """Of 1,000 names that are bound."""
 MOST_MODULES = 230
 MOST_IMPORTS_INSIDE = 100
-MOST_LINES_IN_ALL = {"fn": 51_302, "tests": 65_080}
+MOST_LINES_IN_ALL = {"fn": 51_300, "tests": 65_079}
 """A change may lower these, and none may raise them: 46,000 and 62,000 are wanted."""
 MOST_FOLDERS = 2
 MOST_LINES = 610

@@ -264,10 +264,9 @@ def test_a_file_is_compared_with_a_directory_in_any_layout(place: Path, capfd: p
 
 
 def test_what_cannot_be_compared_is_named(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    write(place, {"text.yaml": "hello", "deploy/again.yaml": config_map("a")})
-    for file, problem in (
-        ("text.yaml", "text.yaml:1: the document is not"),
-        ("v1.yaml", "ConfigMap a is in deploy/a.yaml:1"),
-    ):
+    write(place, {"text.yaml": "hello", "two.yaml": "a: [\n---\nb: {\n", "deploy/again.yaml": config_map("a")})
+    problems = {"text.yaml": "text.yaml:1: the document is not", "two.yaml": "two.yaml: line 4,"}
+    problems["v1.yaml"] = "ConfigMap a is in deploy/a.yaml:1"
+    for file, problem in problems.items():
         assert call(["diff", file, "deploy"]) == 3
         assert problem in capfd.readouterr().err

@@ -54,7 +54,7 @@ def resources_of_file(name: str, data: bytes) -> list[FoundResource]:
     Raises PackageError with every problem.
     """
     resources, foreign, unreadable = _resources_in(name, data)
-    if problems := [*foreign, *([f"{name}: {unreadable}"] if unreadable else [])]:
+    if problems := [*foreign, *(f"{name}: {why}" for why in unreadable)]:
         raise PackageError(join_problems(problems))
     return resources
 
@@ -74,27 +74,25 @@ def resources_of_tree(tree: Tree) -> ResourcesOfTree:
         if not is_kptfile(path) and file.mode != "link" and version.reads(path):
             resources, _, unreadable = _resources_in(path, file.data)
             if unreadable:
-                found.unreadable[path] = unreadable
+                found.unreadable[path] = unreadable[0]
             else:
                 found.resources.extend(resources)
     return found
 
 
-def _resources_in(path: str, data: bytes) -> tuple[list[FoundResource], list[str], str]:
-    """The resources in a file, what else each document holds, and why the first that is no YAML cannot be read."""
+def _resources_in(path: str, data: bytes) -> tuple[list[FoundResource], list[str], list[str]]:
+    """The resources in a file, what other documents hold, and why those that are no YAML cannot be read."""
     resources: list[FoundResource] = []
     foreign: list[str] = []
-    unreadable = ""
+    unreadable: list[str] = []
     for index, line, document in _documents(path, data):
         try:
             resources += list(_resources_of(path, index, line, document))
         except UnicodeDecodeError:
-            unreadable = unreadable or "not UTF-8; save the file as UTF-8"
+            unreadable.append("not UTF-8; save the file as UTF-8")
         except TextError as error:
             first = line - document.startswith(b"---")
-            unreadable = unreadable or str(
-                TextError(error.problem, error.line and first + error.line - 1, error.column)
-            )
+            unreadable.append(str(TextError(error.problem, error.line and first + error.line - 1, error.column)))
         except PackageError as error:
             foreign.append(f"{path}:{line}: {error}")
     return resources, foreign, unreadable
